@@ -77,7 +77,7 @@ def test_generated_examples(judge: Judge, example: str) -> None:
 
 
 @pytest.mark.parametrize("case", grid.CASES, ids=grid.named)
-def test_what_is_generated(judge: Judge, case: grid.Case) -> None:
+def test_generated_manifests_are_accepted(judge: Judge, case: grid.Case) -> None:
     files = grid.made(case)[1].files
     judge.files({path: data.decode() for path, data in files.items() if path.endswith(".yaml")})
     judge.done()

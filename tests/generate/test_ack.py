@@ -147,7 +147,7 @@ def test_images_of_every_node_are_copied_where_the_gateway_is_slow() -> None:
     assert "Copy the images that run on every node" not in readme(1000, registry="registry.example.com/ml")
 
 
-def test_what_is_paid_between_jobs() -> None:
+def test_the_readme_lists_costs_between_jobs() -> None:
     assert "the registry (by the month) and storage are paid" in readme(20)
     assert "storage (CPFS by its size, whatever is in it) are paid" in readme(20, **CHINA)
     assert "it stays after `terraform destroy`" in readme(20)
@@ -183,7 +183,7 @@ def test_checkpoints_go_to_cpfs_where_it_is_sold() -> None:
         assert (attributes.unknown(text), attributes.missing(text)) == ([], [])
 
 
-def test_what_terraform_tests_is_about_the_intent() -> None:
+def test_the_terraform_test_checks_numbers_of_the_intent() -> None:
     text = made(450, **CHINA).files["tests/cluster.tftest.hcl"]
     assert not parse(Source("cluster.tftest.hcl", text)).problems
     assert b">= 450" in text

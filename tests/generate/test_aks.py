@@ -130,7 +130,7 @@ def test_gpus_wait_for_the_driver_of_infiniband() -> None:
     assert re.search(r'scale_down_unready += "20m"', some["cluster.tf"])
 
 
-def test_a_fabric_that_is_not_set_up_is_told() -> None:
+def test_the_readme_names_an_unused_fabric() -> None:
     told = "InfiniBand** of Standard_HB176rs_v4 stays unused: nothing here sets it up for this machine"
     assert told in files(nodes=16, machines=["Standard_HB176rs_v4"])["README.md"]
     assert "stays unused: it joins no spot pools" in files(nodes=16, spot={"share": 100})["README.md"]

@@ -51,13 +51,13 @@ def test_a_cloud_says_otherwise_only_of_flags(cloud: str) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_what_a_cloud_gives_is_in_its_templates(cloud: str) -> None:
+def test_each_variable_of_a_cloud_is_in_its_templates(cloud: str) -> None:
     text = templates("any", cloud)
     unnamed = {key for key in contexts(cloud)[1] if not re.search(rf"\b{key}\b", text)}
     assert unnamed <= READ_BY_ASSEMBLY
 
 
-def test_what_all_are_given_is_in_some_template() -> None:
+def test_each_common_variable_is_in_some_template() -> None:
     text = templates("any", *CLOUDS)
     assert {key for key in contexts("eks")[0] if not re.search(rf"\b{key}\b", text)} == set()
 

@@ -76,7 +76,7 @@ def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
     ({"nodes": 8000}, "nodes: 8,000 are too many"),
     ({"autoscaler": "karpenter"}, "autoscaler: karpenter is not for selfmanaged"),
 ])  # fmt: skip
-def test_what_machines_of_ones_own_cannot(given: dict[str, Any], words: str) -> None:
+def test_selfmanaged_refuses_spot_karpenter_and_8000_nodes(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         intent.with_defaults("selfmanaged", given)
 

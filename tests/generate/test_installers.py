@@ -114,7 +114,7 @@ def test_without_a_network_nobody_asks_for_one() -> None:
     ({"gpus": 0, "machines": ["own-box"], "network": {"fabric": "infiniband"}}, "network.fabric: infiniband is for machines with GPUs"),
     ({"network": {"cards": ["eth1", "eth1"]}}, "network.cards: eth1 exists twice"),
 ])  # fmt: skip
-def test_what_does_not_go_together_is_refused(given: dict[str, Any], words: str) -> None:
+def test_installers_refuse_unsupported_settings(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         generate(intent.with_defaults("selfmanaged", given))
 

@@ -116,7 +116,7 @@ def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> No
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused(given_: dict[str, Any], told: str) -> None:
+def test_conflicting_settings_are_refused(given_: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as error:
         generate(intent.with_defaults("eks", given_))
     assert told in str(error.value)
@@ -268,7 +268,7 @@ def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: s
         ),
     ],
 )
-def test_what_azure_has_not_is_refused(given_: dict[str, Any], told: str) -> None:
+def test_aks_refuses_settings_that_azure_lacks(given_: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as error:
         generate(intent.with_defaults("aks", given_))
     assert told in str(error.value)
@@ -321,7 +321,7 @@ def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path
     assert before == {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
 
 
-def test_what_somebody_wrote_stays_unless_it_may_go(here: Path) -> None:
+def test_edited_files_stay_without_overwrite(here: Path) -> None:
     run("eks", "--nodes", "20")
     Path("train/cluster.tf").write_text("# mine\n")
     code, _, err = run("eks", "--nodes", "20")
@@ -347,7 +347,7 @@ def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
     assert "no part" not in run("eks", "--intent", "intent.yaml", "--output", "train")[2]
 
 
-def test_what_is_there_is_no_part_of_what_is_read(here: Path) -> None:
+def test_existing_files_do_not_change_the_result(here: Path) -> None:
     expected = generate(intent.with_defaults("gke", {"nodes": 20})).files
     Path("kcheck-generated").mkdir()
     Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
@@ -393,7 +393,7 @@ def test_diff_is_what_git_takes(here: Path) -> None:
         (("eks", "--nodes", "0"), "0 is not in the range"),
     ],
 )
-def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, here: Path) -> None:
+def test_wrong_options_exit_with_2_and_the_reason(arguments: tuple[str, ...], told: str, here: Path) -> None:
     code, _, err = run(*arguments)
     assert code == 2
     assert told in err

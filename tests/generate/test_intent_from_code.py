@@ -209,7 +209,7 @@ def test_priority_classes_that_are_there_twice_are_one_tier(tmp_path: Path) -> N
     assert read(tmp_path).tiers == ("default", "high")
 
 
-def test_what_no_intent_can_say_is_left_out_and_said(tmp_path: Path) -> None:
+def test_values_without_a_place_in_an_intent_are_reported(tmp_path: Path) -> None:
     (tmp_path / "tiers.yaml").write_text(
         "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
     )
@@ -218,7 +218,7 @@ def test_what_no_intent_can_say_is_left_out_and_said(tmp_path: Path) -> None:
     assert "tiers: low, normal, high; ['of.the.group'] of the code is nothing that an intent can say" in found.assumed
 
 
-def test_versions_out_of_support_are_not_kept_and_said(tmp_path: Path) -> None:
+def test_unsupported_versions_are_replaced_and_reported(tmp_path: Path) -> None:
     gke(tmp_path)
     text = (tmp_path / "main.tf").read_text()
     (tmp_path / "main.tf").write_text(text.replace('"1.35"', '"1.27"'))
@@ -336,7 +336,7 @@ def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest
     assert (found.machines, found.in_use, found.job_nodes) == (("a3-megagpu-8g",), ("10.0.0.0/16",), 16)
 
 
-def test_what_was_assumed_is_kept_until_somebody_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumptions_are_kept_until_they_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gke(tmp_path, location="us-east4")
     monkeypatch.chdir(tmp_path)
     first = read("main.tf")

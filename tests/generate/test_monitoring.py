@@ -92,7 +92,7 @@ def test_values_have_the_sizes() -> None:
 
 
 @pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
-def test_what_is_asked_for_is_kept(cloud: str, scheduler: str) -> None:
+def test_metrics_of_all_queries_are_kept(cloud: str, scheduler: str) -> None:
     output = made(cloud, scheduler)
     kept = set(values(output)["kube-state-metrics"]["metricAllowlist"])
     named = {
@@ -149,7 +149,7 @@ tests:
 """
 
 
-def test_each_lost_node_of_ones_own_is_told(promtool: str, tmp_path: Path) -> None:
+def test_each_lost_selfmanaged_node_fires_an_alert(promtool: str, tmp_path: Path) -> None:
     rule_file, cases = tmp_path / "rules.yaml", tmp_path / "cases.yaml"
     rule_file.write_text(yaml.safe_dump({"groups": [{"name": "alerts", "rules": rules(made("selfmanaged"))}]}))
     cases.write_text(f"rule_files: [{rule_file}]\n{LOST}")
@@ -263,7 +263,7 @@ def test_idle_gpus_are_of_no_pod() -> None:
     assert {"action": "labeldrop", "regex": "pod|namespace|container"} in endpoint["relabelings"]
 
 
-def test_what_does_not_answer_is_not_asked() -> None:
+def test_targets_that_do_not_answer_are_not_scraped() -> None:
     """A target that is always down would keep MetricsMissing firing."""
     assert values(made("gke"))["coreDns"] == {"enabled": False}
     assert "coreDns" not in values(made("eks"))

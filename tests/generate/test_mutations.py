@@ -1029,7 +1029,7 @@ def test_every_rule_has_its_mistake() -> None:
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
-def test_what_people_add_is_right(name: str) -> None:
+def test_usual_additions_cause_no_finding(name: str) -> None:
     base, change = ADDITIONS[name]
     files = Files(made(base))
     change(files)

@@ -69,7 +69,7 @@ def test_a_machine_has_an_equivalent_or_none(cloud: str, name: str, other: str, 
     assert machines.equivalent(cloud, name, other) == found
 
 
-def test_what_is_wanted_stays_as_it_is() -> None:
+def test_wishes_stay_on_another_cloud() -> None:
     first = intent.with_defaults("eks", GIVEN)
     found = other_clouds.translated(first, "gke")
     for name in (
@@ -136,7 +136,7 @@ def test_the_command_writes_a_folder_a_cloud_and_a_comparison(tmp_path: Path, mo
         (("gke", "--cloud", "ack"), 2, "no machine of ack is known"),
     ],
 )
-def test_wrong_clouds_are_told(
+def test_wrong_clouds_are_refused(
     words: tuple[str, ...], code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

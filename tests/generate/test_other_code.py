@@ -157,7 +157,7 @@ def test_types_that_are_not_bought_on_demand_are_named(tmp_path: Path) -> None:
     assert "10 nodes of c5.xlarge become nodes of m7i.xlarge: the nodes of a job are alike" in found.assumed
 
 
-def test_what_the_result_does_not_keep_is_said(tmp_path: Path) -> None:
+def test_differences_from_the_code_are_listed(tmp_path: Path) -> None:
     found = of_files(tmp_path, main_tf=AKS)
     assert found.assumed[-6:] == (
         "the cluster is called gpu-cluster-of-the-r; in the code it is gpu_cluster_of_the_research_team (main.tf:1)",
@@ -176,7 +176,7 @@ def test_pools_for_the_system_are_for_training_where_there_are_no_others(tmp_pat
     assert told in found.assumed
 
 
-def test_why_a_mode_is_impossible_is_said(tmp_path: Path) -> None:
+def test_the_reason_against_a_network_mode_is_listed(tmp_path: Path) -> None:
     text = AKS.replace('  sku_tier = "Free"\n', '  network_profile {\n    network_plugin = "kubenet"\n  }\n')
     line = next(line for line in of_files(tmp_path, main_tf=text).assumed if line.startswith("network.mode"))
     assert "kubenet of the code is impossible for this cluster: kubenet " in line
@@ -189,7 +189,7 @@ def test_priority_classes_that_no_job_uses_may_be_no_tiers(tmp_path: Path) -> No
     assert told in of_files(tmp_path, a_yaml=text).assumed
 
 
-def test_what_could_not_be_read_is_said(tmp_path: Path) -> None:
+def test_unreadable_files_are_listed(tmp_path: Path) -> None:
     gke(tmp_path)
     found = of_files(tmp_path, more_tf='resource "google_container_node_pool" "b" {\n  name = \n}\n')
     line = next(line for line in found.assumed if line.startswith("not read: "))
@@ -242,7 +242,7 @@ def test_machines_without_known_addresses_are_refused(tmp_path: Path) -> None:
         ("spot: {price_cap: 2}\n", "intent.yaml beside the code is not read: spot.price_cap: "),
     ],
 )
-def test_a_wrong_intent_beside_the_code_is_said(text: str, told: str, tmp_path: Path) -> None:
+def test_a_wrong_intent_beside_the_code_is_listed(text: str, told: str, tmp_path: Path) -> None:
     gke(tmp_path)
     assert any(line.startswith(told) for line in of_files(tmp_path, intent_yaml=text).assumed)
 
@@ -253,7 +253,7 @@ def test_pools_without_nodes_are_named(tmp_path: Path) -> None:
         read(".")
 
 
-def test_what_is_of_one_cloud_is_not_said_of_another(tmp_path: Path) -> None:
+def test_settings_of_one_cloud_are_not_missing_on_another(tmp_path: Path) -> None:
     gke(tmp_path, location="us-east4")
     found = other_clouds.translated(read("."), "eks")
     (absent,) = (line for line in found.assumed if line.startswith("not in the code"))
@@ -356,7 +356,7 @@ def test_a_location_that_nobody_wrote_is_no_zone(tmp_path: Path) -> None:
     assert "None" not in " ".join(of_files(tmp_path, main_tf=text).assumed)
 
 
-def test_what_was_not_read_is_named_where_there_is_no_pool(tmp_path: Path) -> None:
+def test_unread_modules_are_named_if_there_is_no_pool(tmp_path: Path) -> None:
     nodes = 'module "nodes" {\n  source = "../../nodes"\n}\n'
     with pytest.raises(ConfigError, match=r"cannot be read: .*give machines.*Not read: own\.tf:1: module nodes "):
         of_files(tmp_path, main_tf=EKS, own_tf=nodes)
@@ -394,7 +394,7 @@ def test_a_cluster_with_fargate_only_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["IPv6", "IPv4"])
-def test_addresses_of_another_family_are_said(family: str, tmp_path: Path) -> None:
+def test_an_ipv6_family_is_listed(family: str, tmp_path: Path) -> None:
     config = EKSCTL.format(name="gpu", base=0, percent=0)
     found = of_files(tmp_path, a_yaml=f"{config}kubernetesNetworkConfig: {{ipFamily: {family}}}\n")
     told = "pods and Services get IPv4 addresses; in the code they get IPv6 (a.yaml:15)"

@@ -85,7 +85,7 @@ def told(linter: str, owner: str) -> set[str]:
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("linter", COMMANDS)
-def test_what_a_linter_reports_has_a_reason(linter: str, cloud: str) -> None:
+def test_each_report_of_a_linter_has_a_reason(linter: str, cloud: str) -> None:
     if program(linter) is None:
         pytest.skip(f"{linter} is not installed")
     found = reported(linter, cloud)
@@ -94,7 +94,7 @@ def test_what_a_linter_reports_has_a_reason(linter: str, cloud: str) -> None:
 
 
 @pytest.mark.parametrize("linter", COMMANDS)
-def test_what_is_said_of_all_clouds_is_reported_on_one(linter: str) -> None:
+def test_each_common_reason_is_reported_on_some_cloud(linter: str) -> None:
     if program(linter) is None:
         pytest.skip(f"{linter} is not installed")
     assert told(linter, "any") - {check for cloud in CLOUDS for check in reported(linter, cloud)} == set()

@@ -112,7 +112,7 @@ def test_findings_of_severity_info_are_asked_for() -> None:
     assert {"kcheck-job-never-cleaned", "kcheck-preemption-never"} <= names[1] - names[0]
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_rules_that_are_left_out_are_listed() -> None:
     alone = run()
     assert "more with PATH" in alone.stderr
     assert "cannot be" in alone.stderr
@@ -174,7 +174,7 @@ def test_annotated_objects_are_left_alone(annotation: str, refused: bool) -> Non
     assert bool(refusals(policy, job, {})) is refused
 
 
-def test_what_a_controller_makes_is_judged_by_what_it_is_made_from() -> None:
+def test_objects_of_a_controller_are_not_refused() -> None:
     job = yaml.safe_load(PODS)
     (policy, _) = documents("--rule", "fractional-gpu")
     assert refusals(policy, job, {})
@@ -228,7 +228,7 @@ def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> No
 
 
 @pytest.mark.parametrize(("limit", "refused"), [(None, True), (6, True), (100, False)])
-def test_what_the_api_server_writes_itself_counts_as_not_set(limit: int | None, refused: bool) -> None:
+def test_defaults_of_the_api_server_count_as_not_set(limit: int | None, refused: bool) -> None:
     job = yaml.safe_load(PODS)
     job["spec"] |= {"completions": 600, "parallelism": 600, "completionMode": "Indexed"}
     job["spec"] |= {} if limit is None else {"backoffLimit": limit}

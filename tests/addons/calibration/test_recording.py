@@ -425,7 +425,7 @@ def test_section_says_of_each_delay_where_it_is_from(write: Write) -> None:
         (json.dumps({"items": [{"reason": "NodeReady", "involvedObject": {}, "firstTimestamp": "noon"}]}), "JSON without events"),
     ],
 )  # fmt: skip
-def test_what_is_no_recording_is_refused(text: str | bytes, told: str) -> None:
+def test_input_that_is_not_a_recording_is_refused(text: str | bytes, told: str) -> None:
     code, out, err = record("-", stdin=text)
     assert (code, out) == (2, "")
     assert told in err

@@ -143,7 +143,7 @@ module "eks" {
     assert plan.refusal.startswith("then pool-over-quota would be found: Node group default grows to")
 
 
-def test_what_is_gone_is_not_changed(check: Check) -> None:
+def test_a_vanished_finding_is_not_fixed(check: Check) -> None:
     check({"main.tf": SUBNET})
     state = snapshot()
     gone = replace(request(state.result.findings[0]), object="other")
@@ -215,7 +215,7 @@ def test_where_no_comment_can_stand_the_settings_have_an_entry(
     assert "job-never-cleaned" not in {one.rule for one in again.findings}
 
 
-def test_what_is_wrong_with_a_file_itself_is_not_ignored(check: Check) -> None:
+def test_an_unreadable_file_offers_no_ignore(check: Check) -> None:
     check({"main.tf": "resource {{{\n"})
     state = snapshot()
     (finding,) = state.result.findings
@@ -223,7 +223,7 @@ def test_what_is_wrong_with_a_file_itself_is_not_ignored(check: Check) -> None:
 
 
 @pytest.mark.parametrize("data", [b'a = "\xff"\n', b"a = 1\rb = 2\n"])
-def test_what_an_editor_counts_otherwise_is_not_edited(data: bytes) -> None:
+def test_text_with_other_positions_in_editors_is_not_edited(data: bytes) -> None:
     with pytest.raises(UneditableError):
         text_edits(Source("main.tf", data), data + b"c = 3\n", Positions())
 

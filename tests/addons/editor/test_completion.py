@@ -79,7 +79,7 @@ TOP = sorted(schemas.load("settings")["properties"])
         ("nodes: |", []),
     ],
 )
-def test_what_is_legal_here(text: str, expected: list[str]) -> None:
+def test_legal_keys_and_values_are_offered(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 
 
@@ -130,11 +130,11 @@ def test_files_and_folders_that_are_there(text: str, expected: list[str], state:
         ("suppressions:\n  - {rule: 'sp|", "spot", "suppressions:\n  - {rule: 'spot'"),
     ],
 )
-def test_what_is_typed_is_replaced(text: str, label: str, after: str) -> None:
+def test_a_completion_replaces_the_typed_prefix(text: str, label: str, after: str) -> None:
     assert chosen(text, label) == after
 
 
-def test_what_is_found_here_comes_first(state: Snapshot) -> None:
+def test_rules_found_in_the_file_come_first(state: Snapshot) -> None:
     text = (ROOT / "examples" / "eks-training" / "eks.tf").read_text()
     line = next(line for line in text.splitlines() if line.startswith('module "eks"'))
     commented = text.replace(line, f"{line} # kcheck: ignore[|]")

@@ -236,7 +236,7 @@ def test_an_alias_leads_to_its_anchor(write: Write) -> None:
     assert targets("a.yaml", "*big") == ["a.yaml:5"]
 
 
-def test_what_karpenter_labels_is_chosen(write: Write) -> None:
+def test_selectors_lead_to_the_labels_of_a_karpenter_pool(write: Write) -> None:
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: k}\nspec:\n  template:\n    metadata: {labels: {team: ml}}\n    spec:\n      taints: [{key: sku, value: gpu, effect: NoSchedule}]\n      requirements: []\n"
     write({"job.yaml": JOB, "pool.yaml": pool})
     assert targets("job.yaml", "team: ml", "ml") == ["pool.yaml:2"]

@@ -183,7 +183,7 @@ module "eks" {
     run(folder, story)
 
 
-def test_what_is_fixed_on_save_is_safe_and_in_this_file(tmp_path: Path) -> None:
+def test_fixes_on_save_are_safe_and_in_this_file(tmp_path: Path) -> None:
     folder = tmp_path / "eks"
     shutil.copytree(ROOT / "examples" / "eks-training", folder)
 
@@ -304,7 +304,7 @@ def yes() -> bool:
     return True
 
 
-def test_what_is_chosen_comes_before_what_is_only_tried(state: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chosen_fixes_come_before_tried_ones(state: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
     begun, go_on = Event(), Event()
 
@@ -327,7 +327,7 @@ def test_what_is_chosen_comes_before_what_is_only_tried(state: Snapshot, monkeyp
     assert prover.known(state, one("c")) == Plan(title="c")
 
 
-def test_what_is_outdated_is_not_worked_out(state: Snapshot) -> None:
+def test_outdated_requests_are_not_worked_out(state: Snapshot) -> None:
     prover = Prover()
     with pytest.raises(OutdatedError):
         prover.ask(state, Request("workspace", ""), lambda: False).result(WITHIN)

@@ -74,7 +74,7 @@ def test_counts_of_each_zone_are_added_up(write: Write) -> None:
         "object = { a = var.on }",
     ],
 )  # fmt: skip
-def test_what_says_the_same_and_what_is_no_number_has_no_hint(write: Write, code: str) -> None:
+def test_literals_and_values_without_a_number_have_no_hint(write: Write, code: str) -> None:
     write({"main.tf": f'variable "on" {{\n  default = true\n}}\nvariable "lost" {{}}\nlocals {{\n  {code}\n}}\n'})
     assert labels(snapshot(), "main.tf") == []
 

@@ -150,7 +150,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return run
 
 
-def test_what_a_baseline_knows_is_left_out(write: Write, watched: Watched) -> None:
+def test_watch_leaves_out_findings_of_the_baseline(write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
     CliRunner().invoke(cli, ["baseline"])
 

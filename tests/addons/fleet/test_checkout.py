@@ -112,7 +112,7 @@ def test_a_checkout_may_lie_elsewhere_but_not_have_another_name(top: Path, tmp_p
         Settings(environments=(Environment(root="infra", name="prod"),)),
     ],
 )  # fmt: skip
-def test_what_the_list_says_counts(settings: Settings, top: Path) -> None:
+def test_settings_of_the_list_change_the_key(settings: Settings, top: Path) -> None:
     assert key(top, settings) != key(top)
 
 
@@ -219,7 +219,7 @@ def test_names_that_are_no_text_count(top: Path) -> None:
 
 @posix
 @pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() == 0, reason="root may read all")
-def test_what_cannot_be_read_is_as_empty_as_for_kcheck(top: Path) -> None:
+def test_unreadable_files_and_folders_change_the_key(top: Path) -> None:
     assert changed(top, lambda: (top / "main.tf").chmod(0))
     assert changed(top, lambda: (top / "infra").chmod(0))
 

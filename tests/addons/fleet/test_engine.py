@@ -239,7 +239,7 @@ def test_a_worker_that_joins_with_another_kcheck_is_named_and_checks_nothing(
     assert {status for _, status in checked} <= {"checked"}
 
 
-def test_what_a_lost_worker_had_goes_elsewhere(cluster: Cluster, tmp_path: Path) -> None:
+def test_tasks_of_a_lost_worker_go_to_another(cluster: Cluster, tmp_path: Path) -> None:
     tasks = [Task("slow", str(slow(tmp_path / "slow"))), *fleet(tmp_path, 3)]
     ended: list[tuple[str, str]] = []
 

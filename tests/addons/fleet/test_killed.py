@@ -157,7 +157,7 @@ def test_each_that_cannot_be_checked_is_a_row_with_its_reason(fleet: Path) -> No
     assert found["slow"] == ("failed", "its process was ended by SIGKILL: out of memory, or a bug in a library")
 
 
-def test_what_is_found_until_the_time_is_up_counts_as_a_part(tmp_path: Path) -> None:
+def test_a_check_that_times_out_counts_as_partly_checked(tmp_path: Path) -> None:
     slow(tmp_path / "late", 8000)
     assert run("late", "-o", "out", "--timeout", "3", folder=tmp_path).returncode == 0
     status, reason = not_checked(tmp_path)["late"]

@@ -95,7 +95,7 @@ def test_paths_of_a_list_are_relative_to_it(checkouts: Path, monkeypatch: pytest
         ("", "fleet.yaml"),
     ],
 )
-def test_mistakes(text: str, message: str, checkouts: Path) -> None:
+def test_an_invalid_fleet_file_is_refused_in_one_line(text: str, message: str, checkouts: Path) -> None:
     (checkouts / "fleet.yaml").write_text(text)
     with pytest.raises(ConfigError) as mistake:
         fleet(["fleet.yaml"])
@@ -108,7 +108,7 @@ def test_a_path_that_leads_nowhere(checkouts: Path) -> None:
         fleet(["fleet.yml"])
 
 
-def test_what_holds_for_all_is_less_than_what_is_said_of_one(checkouts: Path) -> None:
+def test_settings_of_a_repository_override_those_of_all(checkouts: Path) -> None:
     data, training, _ = fleet(["fleet.yaml"], 64, ["checkouts"], ["checkouts/data"]).repositories
     assert (data.settings.nodes, training.settings.nodes) == (("64",), ("512",))
     assert data.settings.rules == training.settings.rules == (str(checkouts / "checkouts"),)

@@ -59,14 +59,14 @@ def test_a_path_that_is_no_text_is_a_path(tmp_path: Path) -> None:
     assert outcome_of(Task("a", str(small(tmp_path / "\udcff")))).status == "checked"
 
 
-def test_what_takes_too_long_says_so(tmp_path: Path) -> None:
+def test_a_check_past_its_time_is_partly_done(tmp_path: Path) -> None:
     outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), seconds=0.5))
     assert outcome.status == "partly"
     assert outcome.reason.startswith("stopped after 0.5 s (--timeout)")
 
 
 @linux
-def test_what_needs_too_much_memory_says_so(tmp_path: Path) -> None:
+def test_a_check_above_its_memory_fails_with_the_reason(tmp_path: Path) -> None:
     (slow(tmp_path / "a", 100) / "big.yaml").write_text(
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c, d]}}\n" * 200_000
     )
@@ -98,7 +98,7 @@ def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pyt
 
 
 @linux
-def test_what_checks_are_forked_from_ends_with_its_worker(tmp_path: Path) -> None:
+def test_the_server_of_checks_ends_with_its_worker(tmp_path: Path) -> None:
     with start_code(CHECK, str(slow(tmp_path / "a", 3000)), folder=tmp_path) as worker:
         child = wait_for(lambda: checking(worker.pid, "a"))
         left = [*children(worker.pid), child]

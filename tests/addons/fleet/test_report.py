@@ -137,7 +137,7 @@ def test_nothing_stops(folder: Path) -> None:
     assert "How far each cluster gets is known." in text
 
 
-def test_what_is_not_known_comes_first_where_it_is_most(folder: Path) -> None:
+def test_missing_inputs_come_first_if_most_clusters_need_one(folder: Path) -> None:
     unknown = [story.cluster(name, missing="var.a has no value", remedy="set it with --var a=VALUE") for name in "abc"]
     write(folder, *unknown, story.cluster("d", 3, 9, first_limit="subnet", first_limit_at=3))
     text = said(folder)
@@ -226,7 +226,7 @@ def test_long_names_stay_whole(folder: Path) -> None:
     assert name in re.sub(r"\s+", "", said(folder))
 
 
-def test_new_version_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_version_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder)
     row = story.run_row
     monkeypatch.setattr(story, "run_row", lambda *given: msgspec.structs.replace(row(*given), version="0.2.0"))

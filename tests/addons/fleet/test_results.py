@@ -121,7 +121,7 @@ def test_a_repository_that_failed_has_no_rows_though_it_had_some(folder: Path) -
     ) == [("failed", "its time was over")]
 
 
-def test_what_was_kept_and_is_gone_is_a_failure(tmp_path: Path) -> None:
+def test_a_lost_outcome_is_a_failure(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a", rows=Rows(findings=[story.OLD]))
     shutil.rmtree(tmp_path / "outcomes")

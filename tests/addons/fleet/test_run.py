@@ -59,7 +59,7 @@ def kept(tmp_path: Path) -> Kept:
     return Kept(str(tmp_path / "out"))
 
 
-def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> None:
+def test_outcomes_are_kept_and_progress_is_reported(kept: Kept, fleet: list[Repository]) -> None:
     told: list[str] = []
     ended = run(fleet, kept, Scripted(b=[failed("broken")]), Order(), told.append)
     assert [(one.repository.name, one.outcome.status, one.attempts) for one in ended] == [
@@ -73,7 +73,7 @@ def test_what_is_found_is_kept_and_told(kept: Kept, fleet: list[Repository]) -> 
     assert outcome.rows == Rows(suppressed=1)
 
 
-def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+def test_unchanged_repositories_are_not_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(b=[failed("broken")]), Order(), lambda _: None)
     Path(fleet[2].folder, "main.tf").write_text("changed")
     again, told = Scripted(), list[str]()
@@ -86,7 +86,7 @@ def test_what_is_unchanged_is_not_checked_again(kept: Kept, fleet: list[Reposito
     assert outcome.rows == Rows(suppressed=1)  # of the run before
 
 
-def test_what_changes_while_it_is_checked_is_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+def test_repositories_that_change_during_a_check_are_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     class Changing(Scripted):
         def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
             for task, outcome in super().outcomes(tasks):
@@ -99,7 +99,7 @@ def test_what_changes_while_it_is_checked_is_checked_again(kept: Kept, fleet: li
     assert [task.name for task in again.asked] == ["a", "b", "c"]
 
 
-def test_what_was_checked_in_part_is_checked_again(kept: Kept, fleet: list[Repository]) -> None:
+def test_partly_checked_repositories_are_checked_again(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(a=[Outcome("partly", rows=Rows())]), Order(), lambda _: None)
     again = Scripted()
     run(fleet, kept, again, Order(), lambda _: None)
@@ -180,7 +180,7 @@ def test_without_a_change_no_engine_is_started(kept: Kept, fleet: list[Repositor
     assert ([one.outcome.is_unchanged for one in ended], jobs) == ([True] * 3, None)
 
 
-def test_the_commit_is_told(kept: Kept, fleet: list[Repository]) -> None:
+def test_the_commit_is_kept_with_the_outcome(kept: Kept, fleet: list[Repository]) -> None:
     git = Path(fleet[0].folder, ".git")
     git.mkdir()
     (git / "HEAD").write_text("0123456789abcdef0123456789abcdef01234567\n")

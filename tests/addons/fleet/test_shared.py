@@ -87,7 +87,7 @@ def test_other_accounts_and_regions_are_apart() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_in_an_unknown_account_is_not_added() -> None:
+def test_clusters_of_an_unknown_account_are_not_added_up() -> None:
     rows = shared([of("a"), of("b", account=""), of("c", account="", region="")], SAYS)
     assert [(row.clusters, row.state) for row in rows] == [
         (("c:eks/train",), "unknown"), (("b:eks/train",), "unknown"), (("a:eks/train",), "fits"),
@@ -128,7 +128,7 @@ def test_limits_that_differ(needed: int, state: str) -> None:
     assert ("repositories give limits from 120 to 200" in row.note) == (state == "unknown")
 
 
-def test_what_the_list_says_wins() -> None:
+def test_account_and_region_of_the_list_win() -> None:
     said = Surroundings("444455556666", "eu-west-1")
     accounts = {("444455556666", ""): {"eks.quota.p": 500}, ("444455556666", "us-east-1"): {"eks.quota.p": 1}}
     row = only(of("a", replace(QUOTA, available=10), said=said), of("b", said=said), stated=Stated(accounts))

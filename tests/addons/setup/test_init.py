@@ -269,7 +269,7 @@ def test_modules_that_only_examples_call_keep_them(write: Write) -> None:
         (["example-corp/infra"], []),
     ],
 )
-def test_what_is_excluded(folders: list[str], wanted: list[str]) -> None:
+def test_folders_of_examples_and_tests_are_excluded(folders: list[str], wanted: list[str]) -> None:
     assert proposal.folders_to_exclude(folders) == wanted
 
 
@@ -307,7 +307,7 @@ def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> 
     assert "`kcheck baseline` records them" in result.stderr
 
 
-def test_what_the_baseline_knows_is_not_counted(write: Write) -> None:
+def test_findings_of_the_baseline_are_not_counted(write: Write) -> None:
     write(
         {"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free"), "kcheck.yaml": "baseline: known.json\n"}
     )
@@ -417,7 +417,7 @@ def test_hook_that_is_there_stays(text: str) -> None:
         ("repos: none\n", "kcheck cannot add to what stands there"),
     ],
 )
-def test_what_cannot_be_added_to_is_left_alone(text: str, why: str, write: Write) -> None:
+def test_a_hook_file_that_cannot_be_extended_is_left_alone(text: str, why: str, write: Write) -> None:
     with pytest.raises(AdditionError, match=why):
         hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, text.encode()), "")
     write({"main.tf": CLUSTER, ".pre-commit-config.yaml": text})

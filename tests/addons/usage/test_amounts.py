@@ -40,7 +40,7 @@ def test_histograms_add_up(one: list[float], other: list[float]) -> None:
     assert histogram.merged(parts) == whole
 
 
-def test_what_has_no_size_is_left_out() -> None:
+def test_amounts_that_are_not_finite_are_left_out() -> None:
     found: dict[int, int] = {}
     histogram.add(found, [float("nan"), float("inf"), -1.0, 0.0])
     assert found == {0: 1}
@@ -101,7 +101,7 @@ def test_requests_have_a_buffer_and_a_least() -> None:
     assert requests.memory(use({}, peak=1), NONE) == 100 * MI
 
 
-def test_what_was_killed_needs_more_than_it_had() -> None:
+def test_a_killed_container_needs_more_than_it_had() -> None:
     assert requests.memory(use({}, peak=7 * GI, killed=8 * GI), NONE) == 10000 * MI
     assert requests.memory(use({}, peak=20 * GI, killed=8 * GI), NONE) == 20 * GI
 

@@ -41,7 +41,7 @@ def test_gpu_hours_and_their_use() -> None:
     assert amounts.gpu_idle == pytest.approx(58)
 
 
-def test_what_was_not_measured_is_not_idle() -> None:
+def test_unmeasured_gpus_are_not_idle() -> None:
     seen, unseen = pod("seen", gpus=1, busy=40), pod("unseen", gpus=1)
     found = billed(recording([seen, unseen], [node("a", gpus=2)]), price=HUNDRED).rows[0].amounts
     assert [found.gpu_hours, found.gpu_measured, found.gpu_use] == pytest.approx([20, 10, 0.4])
@@ -99,7 +99,7 @@ def test_pods_pay_no_more_than_their_node_costs() -> None:
     assert found.spare.amounts.paid == pytest.approx(0)
 
 
-def test_what_nobody_requested_completes_the_bill() -> None:
+def test_unrequested_gpus_complete_the_bill() -> None:
     found = billed(
         recording([pod("a", gpus=6, busy=100, hours=24)], [node("a", days=1), node("b", days=1)]), price=HUNDRED
     )
@@ -160,7 +160,7 @@ def test_gpus_that_are_held_while_images_are_pulled_idle() -> None:
     assert [amounts.paid, amounts.idle] == pytest.approx([300, 100])
 
 
-def test_what_began_in_a_gap_was_not_seen_to_start() -> None:
+def test_a_pod_that_began_in_a_gap_counts_from_its_first_sample() -> None:
     late = pod("a", gpus=1, busy=100, first=5, hours=2, scheduled=HOUR)
     gap = (BEGIN + 2 * HOUR, BEGIN + 4 * HOUR)
     for gaps, hours in (([gap], 2), ([(BEGIN, BEGIN + 60)], 6), ([], 6)):

@@ -58,7 +58,7 @@ def test_rests_that_would_be_enough_together() -> None:
     assert (result.stranded, result.packed) == (8 * 10 * HOUR, 10 * HOUR)
 
 
-def test_what_fits_a_waiting_pod_is_no_rest() -> None:
+def test_gpus_that_fit_a_waiting_pod_are_not_stranded() -> None:
     result = found([node("a"), node("b")], [on("a", gpus=6), on("b", gpus=4), waiting(10, gpus=4)])
     assert result.stranded == 2 * 10 * HOUR
 

@@ -170,7 +170,7 @@ def test_no_redirect_and_no_proxy(fake: FakePrometheus, monkeypatch: pytest.Monk
     assert {one.path for one in fake.asked} == {"/api/v1/query"}
 
 
-def test_what_is_sent(fake: FakePrometheus) -> None:
+def test_a_query_is_sent_as_a_form_with_the_token(fake: FakePrometheus) -> None:
     asked(fake).matrix("up{}", 60, 120, 60)
     [one] = fake.asked
     assert (one.path, one.form) == ("/api/v1/query_range", {"query": "up{}", "start": "60", "end": "120", "step": "60"})

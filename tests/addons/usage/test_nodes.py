@@ -110,7 +110,7 @@ def test_the_users_price_holds_for_every_node(write: Write) -> None:
         assert one.price == machines.Price(1230)
 
 
-def test_what_is_not_listed_has_no_price() -> None:
+def test_unlisted_machines_have_no_price() -> None:
     assert priced(nowhere(), **{TYPE: "own.metal"}).price is None
     assert priced(nowhere()).price is None
 

@@ -83,7 +83,7 @@ def found(recorded: Recording, world: World) -> Joined:
     return joined(recorded, world)
 
 
-def test_a_recording_of_the_standard_week_is_true(recorded: Recording) -> None:
+def test_a_recording_of_the_standard_week_matches_the_truth(recorded: Recording) -> None:
     assert Comparison(standard_week(), standard_truth(), recorded).differences() == []
     assert not recorded.lacks
 

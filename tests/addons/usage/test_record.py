@@ -109,14 +109,14 @@ def half(fake: FakePrometheus) -> None:
     fake.asked.clear()
 
 
-def test_what_is_there_is_not_asked_for_again(fake: FakePrometheus) -> None:
+def test_recorded_hours_are_not_queried_again(fake: FakePrometheus) -> None:
     half(fake)
     run(fake)
     begins = [int(one.form["start"]) for one in fake.asked if "max_over_time(container_mem" in one.form["query"]]
     assert min(begins) == END - 24 * HOUR + 300
 
 
-def test_the_end_is_that_of_the_part(fake: FakePrometheus) -> None:
+def test_a_resumed_recording_keeps_its_end(fake: FakePrometheus) -> None:
     half(fake)
     result = CliRunner().invoke(cli, ["usage", "record", "--prometheus", fake.url, "--window", "2d", "--step", "5m"])
     assert result.exit_code == 0
@@ -133,7 +133,7 @@ def test_a_part_of_something_else_is_kept(fake: FakePrometheus, other: tuple[str
     assert Path("usage.json.gz.part").read_bytes() == before
 
 
-def test_a_damaged_part_is_said(fake: FakePrometheus) -> None:
+def test_a_damaged_part_is_refused(fake: FakePrometheus) -> None:
     Path("usage.json.gz.part").write_bytes(b"\x1f\x8b\x08 no")
     assert "usage.json.gz.part: damaged" in run(fake, status=2)
 

@@ -338,7 +338,7 @@ def test_fewer_days_than_asked_for(fake: FakePrometheus) -> None:
     ]
 
 
-def test_what_lacks_is_said_with_a_remedy(fake: FakePrometheus) -> None:
+def test_missing_metrics_have_a_remedy(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_info", WHOLE, 1, **A)
     fake.warnings = ["a store is down"]

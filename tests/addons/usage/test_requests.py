@@ -163,7 +163,7 @@ def test_classes_of_fixes(write: Write) -> None:
     ("kind", "hours", "judged"),
     [("Job", 0.4, False), ("Job", 0.6, True), ("Deployment", 20, False), ("Deployment", 30, True)],
 )
-def test_what_was_measured_briefly_is_not_judged(write: Write, kind: str, hours: float, judged: bool) -> None:
+def test_briefly_measured_workloads_are_not_judged(write: Write, kind: str, hours: float, judged: bool) -> None:
     api = "apps/v1" if kind == "Deployment" else "batch/v1"
     result = checked(write, job("{requests: {cpu: 32}}", kind=kind, api=api), ran(STEADY, hours=hours, kind=kind))
     assert bool(told(result)) == judged
@@ -180,7 +180,7 @@ def test_a_limit_at_which_it_was_killed_is_raised_above_it(write: Write) -> None
     assert told(raised) == []
 
 
-def test_what_only_a_limit_range_gives_is_left_alone(write: Write) -> None:
+def test_requests_of_a_limit_range_are_left_alone(write: Write) -> None:
     limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: ml}\nspec: {limits: [{type: Container, defaultRequest: {cpu: 1, memory: 1Gi}}]}\n"
     assert told(checked(write, f"{limits}---\n{job('{}')}", ran(STEADY))) == []
 
