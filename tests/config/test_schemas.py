@@ -62,7 +62,7 @@ def test_numbers_are_exact(price: Fraction | int, expected: list[str]) -> None:
     assert mistakes({"price": price}) == expected
 
 
-def test_what_the_validator_does_not_take() -> None:
+def test_data_that_the_validator_cannot_take_is_one_mistake() -> None:
     deep: object = []
     for _ in range(300):
         deep = [deep]

@@ -72,7 +72,7 @@ def rules(config: Any = None, paths: list[str] | None = None) -> list[str]:
 # --- where
 
 
-def test_closest_upwards(write: Write) -> None:
+def test_settings_come_from_the_nearest_common_folder(write: Write) -> None:
     write(
         {
             "kcheck.yaml": "nodes: 10\n",
@@ -171,7 +171,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_is_refused(text: str, message: str, write: Write) -> None:
+def test_wrong_settings_are_refused(text: str, message: str, write: Write) -> None:
     write({"kcheck.yaml": text, "main.tf": CLUSTER})
     with pytest.raises(ConfigError) as error:
         settings.load(["."])
@@ -413,7 +413,7 @@ def test_ignores_by_path(text: str, told: bool, write: Write) -> None:
     assert ("kubenet-retiring" in rules()) == told
 
 
-def test_what_is_not_ignorable_is_told_all_the_same(write: Write) -> None:
+def test_a_rule_that_cannot_be_ignored_is_reported_despite_a_comment(write: Write) -> None:
     text = CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore[kubenet-retiring] we know")
     assert text != CLUSTER
     write({"kcheck.yaml": "fail_on: error\n", "main.tf": text})
@@ -452,7 +452,7 @@ def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Write) -
     assert rules(settings.load(["deploy"]), ["deploy"]) == []
 
 
-def test_a_comment_without_brackets_is_told(write: Write) -> None:
+def test_a_comment_without_brackets_is_reported(write: Write) -> None:
     write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignore we know")})
     assert {"kubenet-retiring", "unused-suppression"} <= set(rules())
     write({"main.tf": CLUSTER.replace(KUBENET, f"{KUBENET} # kcheck: ignored by most")})
@@ -562,6 +562,6 @@ def test_no_settings_cost_nothing(write: Write) -> None:
         ("ignore later", "", "Suppression names no rule"),
     ],
 )
-def test_what_is_wrong_with_a_suppression_is_its_headline(comment: str, settings: str, told: str, write: Write) -> None:
+def test_the_headline_names_the_fault_of_a_suppression(comment: str, settings: str, told: str, write: Write) -> None:
     write({"main.tf": f"# kcheck: {comment}\n{CLUSTER}", "kcheck.yaml": settings})
     assert f"unused-suppression: {told}" in CliRunner().invoke(cli, ["check"]).output

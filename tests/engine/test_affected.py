@@ -125,7 +125,7 @@ def seen(findings: list[Finding], folder: Path) -> Iterator[tuple[str, str, int,
 
 
 @given(st.data(), trees())
-def test_what_is_judged_is_judged_as_in_a_run_of_all(data: st.DataObject, files: dict[str, str]) -> None:
+def test_a_partial_run_judges_as_a_whole_one(data: st.DataObject, files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         changed = data.draw(st.lists(st.sampled_from(sorted(files)), unique=True, min_size=1))
@@ -153,7 +153,7 @@ def other(path: str, text: str) -> st.SearchStrategy[str]:
 
 
 @given(st.data(), trees())
-def test_what_a_commit_causes_is_found(data: st.DataObject, files: dict[str, str]) -> None:
+def test_a_partial_run_finds_all_that_a_commit_causes(data: st.DataObject, files: dict[str, str]) -> None:
     path = data.draw(st.sampled_from(sorted(files)))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

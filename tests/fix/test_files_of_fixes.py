@@ -319,7 +319,7 @@ TAG = 'images:\n- name: k8s.gcr.io/pause\n  newTag: "3.6"\n'
         ),
     ],
 )
-def test_images_of_a_kustomization_are_told(files: dict[str, str], why: str, write: Write) -> None:
+def test_the_help_names_the_images_of_a_kustomization(files: dict[str, str], why: str, write: Write) -> None:
     write(files)
     assert helped((RETIRED,)) == {why}
 

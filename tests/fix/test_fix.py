@@ -316,7 +316,7 @@ def test_copies_of_an_object_whose_fix_is_refused_are_not_tried_one_by_one(write
     assert len({text.partition(":")[0] for text in told}) <= 14  # a check for each half, not for each of the 32
 
 
-def test_what_is_broken_below_does_not_keep_a_fix_from_being_written(write: Write) -> None:
+def test_a_fix_above_a_broken_block_is_written(write: Write) -> None:
     write(
         {
             "main.tf": b"""

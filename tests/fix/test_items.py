@@ -366,7 +366,9 @@ def test_gpu_nodes_get_a_taint(write: Write, text: str, before: str, after: str)
         ),
     ],
 )  # fmt: skip
-def test_what_a_dynamic_block_is_made_from_gets_the_taint(write: Write, for_each: str, before: str, after: str) -> None:
+def test_the_taint_goes_into_the_source_of_a_dynamic_block(
+    write: Write, for_each: str, before: str, after: str
+) -> None:
     text = EKS.replace("FOR_EACH", for_each)
     write({"main.tf": text.replace("GROUP", before)})
     assert mended("gpu-pool-untainted", "main.tf") == text.replace("GROUP", after)

@@ -170,7 +170,9 @@ def test_an_override_belongs_where_the_others_are(write: Write) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_helm_does_not_write_as_it_is(container: str, values: str, text: str, write: Write) -> None:
+def test_the_help_says_why_a_value_of_a_chart_is_not_changed(
+    container: str, values: str, text: str, write: Write
+) -> None:
     (left,) = fixed(write, chart(container, values), RENDER).remaining
     assert left.help == text
 
@@ -229,7 +231,7 @@ REAL = {
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
 @pytest.mark.parametrize("container", REAL.values(), ids=REAL.keys())
-def test_what_templates_do_with_a_map(container: str, write: Write) -> None:
+def test_requests_reach_pods_through_templates_of_a_map(container: str, write: Write) -> None:
     values = """
  train:
    resources:

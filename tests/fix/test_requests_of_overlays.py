@@ -93,7 +93,7 @@ def test_the_patch_of_an_overlay_gets_what_others_would_share(patch: str, write:
     fixed(write, overlays(" patches: [{path: patch.yaml}]\n", patch=PATCH + patch), ONE)
 
 
-def test_an_inline_patch_gets_it_too(write: Write) -> None:
+def test_requests_are_written_into_an_inline_patch(write: Write) -> None:
     inline = """\
  patches:
    - target: {kind: Job}

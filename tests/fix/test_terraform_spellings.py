@@ -808,7 +808,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("rule", "tree"), SPELLINGS)
-def test_spelling(rule: str, tree: str | Files, write: Write) -> None:
+def test_a_fix_keeps_the_spelling(rule: str, tree: str | Files, write: Write) -> None:
     before, after = sides(tree)
     check(rule, before, after, write(before))
 
@@ -968,7 +968,7 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
 
 
 @pytest.mark.parametrize(("rule", "tree", "text"), NO_EDIT.values(), ids=NO_EDIT.keys())
-def test_what_a_person_must_change(rule: str, tree: str | Files, text: str, write: Write) -> None:
+def test_edits_left_to_a_person_have_help_and_no_fix(rule: str, tree: str | Files, text: str, write: Write) -> None:
     before, _ = sides(tree)
     write(before)
     paths = ["plan.json"] if "plan.json" in before else ["."]

@@ -1293,7 +1293,7 @@ def test_an_absent_block_is_not_added_to_an_old_provider(check: Check) -> None:
     assert "azurerm is pinned below 3.0" in found.help
 
 
-def test_what_is_written_is_changed_with_an_old_provider(check: Check) -> None:
+def test_a_written_value_is_fixed_with_an_old_provider(check: Check) -> None:
     code = GKE_POOL.replace("TYPE", "NO_RESERVATION")
     pin = PIN.replace("PROVIDER", "google").replace("VERSION", "~> 3.90")
     assert only("gpu-pool-never-empty", check, {"main.tf": pin + code}).fix is not None
@@ -1657,7 +1657,7 @@ def test_a_minimum_stays_where_nothing_removes_nodes(chart: str, scaled: bool, c
 
 
 @pytest.mark.parametrize("off", ["# taints = [", "// taints {", "  #taints = [{"])
-def test_what_an_author_has_commented_out_is_not_added(off: str, check: Check) -> None:
+def test_attributes_that_are_commented_out_are_not_added(off: str, check: Check) -> None:
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     group = EKS_GROUP.replace("LINE", off.replace("taints", "taint"))
     found = only("gpu-pool-untainted", check, {"main.tf": cluster + group})

@@ -71,7 +71,7 @@ def changes(write: Write, before: str, after: str) -> list[str]:
         ('name          = "nodes"', 'name          = "other"', "train: neither reach nor price changes"),
     ],
 )  # fmt: skip
-def test_what_a_change_does(old: str, new: str, line: str, write: Write) -> None:
+def test_a_change_is_summarized_in_one_line(old: str, new: str, line: str, write: Write) -> None:
     text = CLUSTER.replace("NAME", "train")
     assert changes(write, text, text.replace(old, new)) == [line]
 

@@ -313,7 +313,7 @@ def test_github_is_chosen_by_itself(write: Write) -> None:
     assert "::error" not in run(GITHUB_ACTIONS="")[1]
 
 
-def test_a_summary_that_cannot_be_written_is_told(write: Write) -> None:
+def test_a_summary_that_cannot_be_written_is_reported(write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, out, error = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY="nowhere/summary.md")
     assert code == 1

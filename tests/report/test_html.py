@@ -128,7 +128,7 @@ def test_a_table_stands_for_many_clusters(write: Write) -> None:
     assert len(rest) == 7
 
 
-def test_what_is_not_known_is_not_a_number(write: Write) -> None:
+def test_unknown_targets_are_not_printed_as_numbers(write: Write) -> None:
     write({"main.tf": SUBNET.replace("= 600", "= var.nodes") + 'variable "nodes" {\n  type = number\n}\n'})
     page = Page(printed())
     assert page.text.startswith("train reaches at most 228 nodes, no target known")

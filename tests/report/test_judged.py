@@ -243,7 +243,7 @@ module "eks" {
 """
 
 
-def test_what_was_not_read_is_said_where_nothing_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unread_file_is_reported_in_an_irrelevant_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with nothing but an encrypted manifest is not one that has nothing relevant."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_bytes(b"\0GITCRYPT\0abc")
@@ -258,7 +258,7 @@ def test_a_cluster_that_no_check_waits_for_names_its_file_too(tree: Path) -> Non
     assert "set it with --var-file infra/envs/prod.tfvars" in text("check", ".", "--select", "docker-hub-image")
 
 
-def test_what_was_not_read_is_said(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unread_files_are_reported(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": JOB})
     skipped = [
         Skipped("secret.yaml", "encrypted, values unknown"),
@@ -298,7 +298,7 @@ TEMPLATE = JOB.replace("{name: train}", "\n  name: train\n  {{- if .Values.on }}
         ),
     ],
 )
-def test_what_was_not_rendered_is_not_judged(files: dict[str, str], line: str, write: Write) -> None:
+def test_charts_that_were_not_rendered_are_not_judged(files: dict[str, str], line: str, write: Write) -> None:
     write({**files, "job.yaml": JOB})
     output = text("check", ".").splitlines()
     assert output[0].startswith("nothing found in what was checked")
@@ -317,7 +317,7 @@ def test_what_was_not_rendered_is_not_judged(files: dict[str, str], line: str, w
     ],
     ids=["dependency of a chart", "library", "of no kind that is judged", "values only"],
 )
-def test_what_nobody_would_judge_is_no_gap(files: dict[str, str], write: Write) -> None:
+def test_subcharts_and_library_charts_are_not_reported_as_unread(files: dict[str, str], write: Write) -> None:
     write({**files, "job.yaml": JOB})
     assert "not read" not in text("check", ".")
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
@@ -454,7 +454,7 @@ def test_a_cluster_that_is_not_made_is_named(block: str, line: str, write: Write
 
 
 @pytest.mark.parametrize("call", ['source = "./a"\n  count = 0', 'source = "./b"'])
-def test_what_makes_no_cluster_is_not_named(call: str, write: Write) -> None:
+def test_modules_that_make_no_cluster_are_not_named(call: str, write: Write) -> None:
     write(
         {
             "main.tf": f'module "a" {{\n  {call}\n}}',

@@ -65,7 +65,7 @@ def test_a_rung_stands_at_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float(target.get("x1", "").rstrip("%")) == pytest.approx(share["1,567"], rel=0.01)
 
 
-def test_what_has_no_number_is_listed_and_not_drawn(write: Write) -> None:
+def test_walls_without_a_number_are_listed_and_not_drawn(write: Write) -> None:
     write({"main.tf": SUBNET.replace("= 600", "= var.nodes") + 'variable "nodes" {\n  type = number\n}\n'})
     world, svg = drawn()
     (cluster,) = world.inventory.clusters

@@ -79,7 +79,7 @@ def test_colours_and_links() -> None:
     assert render(text, 80, colours=False) == "error a-rule at main.tf:7\n"
 
 
-def test_what_acts_on_terminals_is_escaped() -> None:
+def test_control_characters_and_workflow_commands_are_escaped() -> None:
     assert render([Line("a\x1b[31mb"), line("c\x1b[31m")], 80, colours=True) == "a\\x1b[31mb\nc\\x1b[31m\n"
     assert (
         render([Line("a long name: ::error::owned", hang=0)], 22, colours=False) == "a long name:\n\\x3a:error::owned\n"

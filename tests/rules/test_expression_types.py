@@ -79,7 +79,7 @@ def test_mistakes_are_told_where_they_are(problem: str, expected: str) -> None:
         ("", "pool.instance_types != null && 'p5.48xlarge' in pool.instance_types"),
     ],
 )
-def test_what_is_right_is_let_pass(when: str, problem: str) -> None:
+def test_valid_expressions_pass(when: str, problem: str) -> None:
     assert told(rule(problem, when=when)) == []
 
 
@@ -94,7 +94,7 @@ def test_places_messages_and_sentences_are_looked_at_too() -> None:
     assert "of which a message can show a field only" in found[1]
 
 
-def test_what_a_condition_says_holds_in_the_message() -> None:
+def test_null_checks_of_a_condition_hold_in_the_message() -> None:
     own = rule(
         "pool.max_pods > 3",
         when="pool.max_pods != null",

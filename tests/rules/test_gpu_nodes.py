@@ -92,7 +92,7 @@ def test_claims_of_devices_are_requests(more: str, check: Check) -> None:
     assert ("gpu-node-without-request" in found) is ("Claims" not in more)
 
 
-def test_what_a_template_fills_in_is_not_known(check: Check) -> None:
+def test_templated_resources_leave_the_check_undecided(check: Check) -> None:
     nodes = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}"
     result = check({"pods.yaml": pods("batch/Job", nodes, 'resources: "{{ resources }}"')})
     assert "gpu-node-without-request" not in names(result)
@@ -244,7 +244,7 @@ spec:
 """
 
 
-def test_what_submits_a_job_to_ray_needs_no_accelerator(check: Check) -> None:
+def test_a_ray_submitter_needs_no_accelerator(check: Check) -> None:
     files = {"ray.yaml": RAY.replace("RESOURCE", "aws.amazon.com/neuron").replace("MACHINE", "trn1.32xlarge")}
     result = check(files)
     assert "gpu-node-without-request" not in names(result)

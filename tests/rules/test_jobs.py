@@ -124,7 +124,7 @@ def test_patch_of_kustomize_is_no_job_of_its_own(check: Check) -> None:
     assert not found(check({"patch.yaml": patch}, LARGE))
 
 
-def test_generated_name_is_told(check: Check) -> None:
+def test_a_generated_name_is_in_the_message(check: Check) -> None:
     result = check({"job.yaml": NVIDIA}, LARGE)
     assert next(f.message for f in result.findings if f.rule == "gang-missing").startswith(
         "Job train- needs 16 pods at once"

@@ -252,7 +252,7 @@ provider "aws" {
 """
 
 
-def test_the_dearest_of_a_group_comes_first_and_the_others_say_their_own(write: Write) -> None:
+def test_the_dearest_finding_leads_and_the_others_keep_their_costs(write: Write) -> None:
     write({"main.tf": PRICED})
     (finding,) = found("gpu-pool-never-empty")
     assert finding.object.endswith('["b"]')

@@ -68,7 +68,7 @@ def test_where_a_new_rule_goes(write: Write) -> None:
         (("pod-x", "--dir", "file.txt"), "file.txt"),
     ],
 )
-def test_what_is_refused(arguments: tuple[str, ...], message: str, write: Write) -> None:
+def test_taken_and_invalid_names_are_refused(arguments: tuple[str, ...], message: str, write: Write) -> None:
     before = "# mine\n" + new_rule.text("a-rule", "object", "policies")
     folder = write({"policies/own/a-rule.yaml": before, "file.txt": ""})
     done = run("rules", "new", *arguments)
@@ -202,7 +202,9 @@ examples:
     ],
     ids=["misspelt", "type", "silent", "fixed", "outside", "unnamed", "kind", "mistake", "other", "yaml", "cel", "has"],
 )  # fmt: skip
-def test_what_is_said_of_broken_rules(old: str, new: str, status: int, expected: list[str], write: Write) -> None:
+def test_broken_rules_are_reported_by_their_place(
+    old: str, new: str, status: int, expected: list[str], write: Write
+) -> None:
     assert RULE.count(old) == 1
     write({PATH: RULE})
     assert run("rules", "--test", "policies").stdout == "ok own/image-pulled-again: 1 example\n"

@@ -127,7 +127,7 @@ def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check
         ("[sh, -c, sleep 60; torchrun a.py]", True),
     ],
 )
-def test_what_only_sleeps_needs_no_shared_memory(command: str, told: bool, check: Check) -> None:
+def test_sleeping_containers_need_no_shared_memory(command: str, told: bool, check: Check) -> None:
     sleeper = job("nvcr.io/nvidia/pytorch:24.01").replace("image:", f"command: {command}\n          image:")
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": sleeper}))) == told
 

@@ -85,7 +85,7 @@ def run(*arguments: str) -> Any:
         (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_by_their_place(old: str, new: str, expected: list[str], write: Write) -> None:
+def test_mistakes_are_reported_by_their_place(old: str, new: str, expected: list[str], write: Write) -> None:
     assert old in RULE
     write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
     with pytest.raises(RuleError) as caught:
@@ -104,7 +104,7 @@ def test_mistakes_are_told_by_their_place(old: str, new: str, expected: list[str
         assert lines[0] in found.output
 
 
-def test_all_mistakes_of_all_files_are_told(write: Write) -> None:
+def test_all_mistakes_of_all_files_are_reported(write: Write) -> None:
     wrong = RULE.replace('"Job"', "x").replace("metadata.labels)", "metadata.labels) + y")
     write({PATH: wrong, "policies/b.yml": "summary: 1\n", "policies/Bad Name.yaml": RULE})
     with pytest.raises(RuleError) as caught:

@@ -98,7 +98,7 @@ def test_a_limit_range_is_of_its_namespace(space: str, told: bool, check: Check)
 
 
 @pytest.mark.parametrize(("more", "told"), [("suspend: true", False), ("suspend: false", True)])
-def test_what_starts_a_suspended_job_is_not_known(more: str, told: bool, check: Check) -> None:
+def test_checks_of_a_suspended_job_are_undecided(more: str, told: bool, check: Check) -> None:
     result = check({"job.yaml": job(more=more)})
     assert ("gang-missing" in names(result)) is told
     assert ("gang-missing" in {one.rule for one in result.undecided}) is not told
@@ -211,7 +211,7 @@ def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Che
         ("gang, capacity", 2, set()),  # which cap nobody in a queue; none of these jobs is elastic
     ],
 )
-def test_what_a_configuration_of_volcano_lacks(plugins: str, jobs: int, told: set[str], check: Check) -> None:
+def test_missing_plugins_of_volcano_are_reported(plugins: str, jobs: int, told: set[str], check: Check) -> None:
     listed = ", ".join(f"{{name: {name}}}" for name in plugins.split(", "))
     conf = f'actions: "allocate, backfill"\ntiers: [{{plugins: [{listed}]}}]\n'
     files = {f"job-{i}.yaml": JOB.replace("name: train}", f"name: train-{i}}}", 1) for i in range(jobs)}

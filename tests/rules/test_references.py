@@ -97,7 +97,7 @@ GOOD = defined("PersistentVolumeClaim", "checkpoints")
     ],
 )  # fmt: skip
 @pytest.mark.medium
-def test_what_may_be_defined_elsewhere_is_not_told(files: dict[str, str], check: Check) -> None:
+def test_names_that_may_be_defined_elsewhere_are_not_reported(files: dict[str, str], check: Check) -> None:
     assert told(check(files)) == []
 
 

@@ -78,7 +78,7 @@ def formatted(text: str, terraform: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "example"), FIXED)
-def test_what_was_formatted_stays_so(rule: Rule, example: Example, terraform: str) -> None:
+def test_fixes_keep_files_formatted(rule: Rule, example: Example, terraform: str) -> None:
     for name, text in (example.fixed or {}).items():
         if name.endswith((".tf", ".tfvars")) and text != example.bad.get(name):
             assert formatted(text, terraform) or not formatted(example.bad[name], terraform), rule.name
@@ -150,7 +150,7 @@ module "gke" {
 
 
 @pytest.mark.parametrize(("size", "severity"), [("", "info"), (", max_count = 100", "error")])
-def test_what_rests_on_a_default_is_an_info(size: str, severity: str, write: Write) -> None:
+def test_a_finding_that_rests_on_a_default_is_an_info(size: str, severity: str, write: Write) -> None:
     """Nobody asked for 100 nodes a zone: the module did."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings

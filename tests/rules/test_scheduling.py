@@ -259,7 +259,7 @@ def test_gpus_are_counted_by_requests_only(key: str, check: Check) -> None:
     assert found(check({"job.yaml": job(), "quota.yaml": quota}))["gpu-quota-never-counts"] == "error"
 
 
-def test_what_is_once_on_a_node_packs_nothing(check: Check) -> None:
+def test_idle_and_init_containers_need_no_requests(check: Check) -> None:
     agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
     agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
@@ -293,7 +293,7 @@ spec:
         ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
     ],
 )
-def test_agents_of_some_nodes_are_not_on_all(spec: str, severity: str, check: Check) -> None:
+def test_docker_hub_severity_follows_where_agents_run(spec: str, severity: str, check: Check) -> None:
     result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
     assert result["docker-hub-image"] == severity
 
@@ -482,7 +482,7 @@ RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision
         ("restartPolicy: Always", "{type: PersistentVolumeClaim, max: {storage: 1Gi}}", True),
     ],
 )
-def test_what_asks_for_a_container(spec: str, limits: str, told: bool, check: Check) -> None:
+def test_requests_come_from_containers_pods_and_limit_ranges(spec: str, limits: str, told: bool, check: Check) -> None:
     files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
     assert ("missing-requests" in names(check(files))) is told
 

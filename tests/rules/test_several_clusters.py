@@ -255,7 +255,7 @@ def test_autoscaler_without_a_cluster_waits_for_its_size(check: Check) -> None:
     assert CAP in names(check(tree, Config(nodes={"": 100})))
 
 
-def test_what_is_not_looked_at_does_not_depend_on_other_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first jobs are decided by all rules, the last ones by none that waits for the cluster."""
     monkeypatch.setattr(deciding, "_BUDGET", 4)
     tree = {f"{name}/main.tf": cluster(name) for name in ("dev", "prod")}
@@ -493,7 +493,9 @@ APPLIED = """
         ('"other"', "", "apps/ may run on dev or prod"),
     ],
 )
-def test_what_terraform_applies_to_a_cluster_of_another_root(check: Check, name: str, more: str, home: str) -> None:
+def test_applied_manifests_run_on_the_named_cluster_of_another_root(
+    check: Check, name: str, more: str, home: str
+) -> None:
     files = {"apps/main.tf": APPLIED.format(name=name, more=more), "apps/train.yaml": job()}
     result = check({"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod")} | files)
     (workload,) = result.world.inventory.workloads

@@ -121,7 +121,7 @@ def test_pools_say_how_many_pods_share_a_node(machine: str, text: str, told: str
         (claim().replace("name: data", "name: others"), None),
     ],
 )
-def test_what_claims_say(text: str, told: str | None, check: Check) -> None:
+def test_the_access_mode_of_a_claim_decides_the_severity(text: str, told: str | None, check: Check) -> None:
     assert severity(check({"job.yaml": text + job()})) == told
 
 

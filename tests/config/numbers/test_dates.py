@@ -49,7 +49,7 @@ def test_each_number_has_a_name_a_source_and_a_date() -> None:
 
 
 @pytest.mark.parametrize("one", [one for one in NUMBERS if one.entry.confidence == "high"], ids=lambda one: one.name)
-def test_what_is_sure_has_a_source_that_was_new_when_it_was_checked(one: Dated) -> None:
+def test_numbers_of_high_confidence_had_a_recent_source_when_checked(one: Dated) -> None:
     assert one.entry.source_dated != "unknown"
     checked, dated = map(datetime.date.fromisoformat, (one.entry.checked, one.entry.source_dated))
     assert (checked - dated).days <= (90 if one.topic in ("prices", "versions", "retirements") else 365)
@@ -71,7 +71,9 @@ def entry(name: str, checked: str, dated: str = "unknown") -> Dated:
         ("limits.eks.pool.quota", "2026-11-22", "unknown", ""),  # somebody looked lately
     ],
 )
-def test_old_numbers_are_said(name: str, checked: str, dated: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_numbers_are_reported(
+    name: str, checked: str, dated: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
     assert list(dates.old([entry(name, checked, dated)])) == (
         [f"old numbers: {said} lists what is old"] if said else []
@@ -96,7 +98,7 @@ def test_the_oldest_of_each_topic_is_said_once(monkeypatch: pytest.MonkeyPatch) 
     ("released", "said"),
     [("2026-05-26", ""), ("2026-05-25", "2026-05-25; a newer release has newer numbers"), ("", "")],
 )
-def test_an_old_release_is_said(released: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_release_is_reported(released: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
     monkeypatch.setattr(bundled, "compiled", {"released": released}.get)
     assert list(dates.old([])) == ([f"kcheck {__version__} is of {said}"] if said else [])

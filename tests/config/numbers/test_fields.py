@@ -30,20 +30,20 @@ def fields() -> Fields:
     return Fields("eks", "ClusterConfig.group", MappingRecord(root))
 
 
-def test_what_the_table_has_is_read_by_name_and_type(fields: Fields) -> None:
+def test_fields_of_the_table_are_read_by_name_and_type(fields: Fields) -> None:
     market, scheduling = fields.record_of(Market), fields.record_of(Scheduling)
     assert known(market.spot) is True
     assert known(market.reservation) == "cr-1"
     assert known(scheduling.labels) == {"team": "vision"}
 
 
-def test_what_is_given_stays(fields: Fields) -> None:
+def test_given_fields_override_the_table(fields: Fields) -> None:
     no = Known(value=False, origin=NOTHING.origin)
     assert fields.record_of(Market, no).spot is no
     assert fields.record_of(Market, spot=no).spot is no
 
 
-def test_what_the_table_lacks_stays_unset(fields: Fields) -> None:
+def test_fields_that_the_table_lacks_stay_unset(fields: Fields) -> None:
     assert fields.record_of(Market).bid is NOTHING
     assert fields.record_of(Scheduling).taint_form == "item"
     assert fields.record_of(Placement).location is NOTHING
@@ -58,7 +58,7 @@ def test_what_the_table_lacks_stays_unset(fields: Fields) -> None:
         ("{max_node_count: 9}", "total_max", "remove max_node_count first: it excludes total_max_node_count"),
     ],
 )
-def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) -> None:
+def test_conflicting_attributes_are_not_written(autoscaling: str, name: str, why: str) -> None:
     root = next(yaml.documents(Source("pool.yaml", f"autoscaling: {autoscaling}".encode()))).root
     assert isinstance(root, yaml.Mapping)
     origin = Fields("gke", "google_container_cluster.node_pool", MappingRecord(root)).number(name).origin
@@ -79,7 +79,7 @@ def test_what_conflicts_is_not_written(autoscaling: str, name: str, why: str) ->
         ("{network_profile: {network_plugin: azure}}", ""),
     ],
 )
-def test_what_needs_another_is_not_written_alone(profile: str, why: str) -> None:
+def test_an_attribute_that_needs_another_is_not_written_alone(profile: str, why: str) -> None:
     root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root
     assert isinstance(root, yaml.Mapping)
     origin = Fields("aks", "azurerm_kubernetes_cluster", MappingRecord(root)).text("pod_cidr").origin

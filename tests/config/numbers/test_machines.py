@@ -82,7 +82,7 @@ def test_a_fixed_size_is_no_maximum(check: Check) -> None:
         ("ct5p-hightpu-4t", None, 0),
     ],
 )
-def test_what_a_machine_of_google_has_from_the_start(name: str, accelerator: str | None, ssds: int) -> None:
+def test_google_machines_have_their_accelerator_and_ssds(name: str, accelerator: str | None, ssds: int) -> None:
     assert (own.accelerator(name), own.local_ssds(name)) == (accelerator, ssds)
 
 

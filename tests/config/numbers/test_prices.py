@@ -155,7 +155,7 @@ def test_machines_of_westeurope_do_not_cost_what_they_do_in_westus2() -> None:
     assert own.mills > other.mills
 
 
-def test_attached_accelerators_of_a_module(built: Callable[..., World]) -> None:
+def test_a_module_pool_is_priced_with_its_accelerators(built: Callable[..., World]) -> None:
     code = """
 module "gke" {
   source     = "terraform-google-modules/kubernetes-engine/google"

@@ -112,7 +112,7 @@ def test_the_day_grades(check: Check, monkeypatch: pytest.MonkeyPatch, day: str,
     assert found[0].message == f"Pool system uses Standard_HC44rs, {tense} 2027-05-31"
 
 
-def test_what_a_retirement_does_is_said_where_it_is_known(check: Check) -> None:
+def test_details_name_the_known_effect_of_a_retirement(check: Check) -> None:
     text = CLUSTER.replace("SKU", "")
     for size, details in (
         ("Standard_M192is_v2", ("Series: M192 v2",)),

@@ -58,7 +58,9 @@ resource "azurerm_kubernetes_cluster" "main" {{
         (24, 400, True),  # too small for the nodes alone
     ],
 )
-def test_what_holds_at_both_ends_is_decided(prefix: int, nodes: int, *, expected: bool | None, write: Write) -> None:
+def test_a_check_that_agrees_at_both_bounds_is_decided(
+    prefix: int, nodes: int, *, expected: bool | None, write: Write
+) -> None:
     write({"main.tf": AKS.format(prefix=prefix, nodes=nodes)})
     result = linter.run(Tree(["."]), Config())
     undecided = [one for one in result.undecided if one.rule == "subnet-too-small"]

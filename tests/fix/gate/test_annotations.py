@@ -64,7 +64,7 @@ def test_annotation_holds_for_items_of_a_list(check: Check) -> None:
     assert RULE not in names(result)
 
 
-def test_annotation_without_reason_is_told(check: Check) -> None:
+def test_an_annotation_without_a_reason_is_reported(check: Check) -> None:
     assert "suppression-without-reason" in names(check({"ray.yaml": RAY.format(name="a", value=RULE)}))
 
 

@@ -27,15 +27,15 @@ def names(found: News) -> tuple[Sequence[str], ...]:
     return tuple([one.object for one in some] for some in found)
 
 
-def test_what_has_moved_is_no_change() -> None:
+def test_a_moved_finding_is_not_a_change() -> None:
     assert compare([finding("a"), finding("b", 2)], [finding("b", 7), finding("a", 9)]) == ([], [], [])
 
 
-def test_what_is_new_and_what_is_gone() -> None:
+def test_new_and_gone_findings_are_listed() -> None:
     assert names(compare([finding("a"), finding("b")], [finding("b"), finding("c")])) == (["c"], [], ["a"])
 
 
-def test_what_says_something_else_has_changed() -> None:
+def test_another_message_or_severity_is_a_change() -> None:
     after = finding("a", message="It is full at 3")
     assert names(compare([finding("a")], [after])) == ([], ["a"], [])
     worse = replace(finding("a"), severity=Severity.ERROR)

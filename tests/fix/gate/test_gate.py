@@ -135,7 +135,7 @@ def test_today_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> No
         ({"main.tf": "", "moved.tf": cluster("renamed")}, [FREE, RETIRING]),
     ],
 )
-def test_what_is_new(change: dict[str, str | bytes], new: list[str], write: Write) -> None:
+def test_only_new_findings_are_reported(change: dict[str, str | bytes], new: list[str], write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write(change)
@@ -143,7 +143,7 @@ def test_what_is_new(change: dict[str, str | bytes], new: list[str], write: Writ
     assert rules == new
 
 
-def test_what_gets_worse_is_new(write: Write) -> None:
+def test_a_more_severe_finding_is_new(write: Write) -> None:
     write({"main.tf": cluster(nodes=20)})
     assert {item["severity"] for item in report()["findings"] if item["rule"] == FREE} == {"warning"}
     run("baseline")
@@ -164,7 +164,7 @@ def test_another_caller_of_a_module_is_new(write: Write) -> None:
     assert (FREE, "modules/k/main.tf") in found("--baseline")
 
 
-def test_what_is_not_ignorable_is_not_in_a_baseline(write: Write) -> None:
+def test_rules_that_cannot_be_ignored_stay_out_of_a_baseline(write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"kcheck.yaml": f"not_ignorable: [{FREE}]\n"})
@@ -179,7 +179,7 @@ def gone(*arguments: str) -> str:
     return run(*how, *arguments).stderr
 
 
-def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
+def test_gone_entries_are_reported_and_pruned(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard")})
@@ -205,7 +205,7 @@ def test_what_is_gone_is_told_and_taken_out(write: Write) -> None:
         ["--ignore", "control-plane"],
     ],
 )
-def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) -> None:
+def test_entries_outside_the_checked_paths_are_not_gone(arguments: list[str], write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard", plugin="kubenet")})
@@ -219,7 +219,7 @@ def test_what_was_not_looked_at_is_not_gone(arguments: list[str], write: Write) 
     assert "1 entry" in gone()
 
 
-def test_what_is_gone_of_a_part(write: Write) -> None:
+def test_gone_entries_of_a_part_are_pruned(write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline", "--nodes", "350", "b", "a/")
     write({"a/main.tf": cluster(sku="Standard")})
@@ -235,7 +235,7 @@ def test_what_is_gone_of_a_part(write: Write) -> None:
     ],
     ids=["undecided", "unreadable"],
 )
-def test_what_cannot_be_told_is_not_gone(text: str, write: Write) -> None:
+def test_undecided_entries_are_not_gone(text: str, write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"main.tf": text})
@@ -245,7 +245,7 @@ def test_what_cannot_be_told_is_not_gone(text: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--select", "control-plane"], ["--ignore", "unreadable-file"]])
-def test_what_cannot_be_read_is_not_gone_whichever_rules_run(arguments: list[str], write: Write) -> None:
+def test_entries_of_unreadable_files_are_not_gone(arguments: list[str], write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"main.tf": "resource {\n"})
@@ -254,7 +254,7 @@ def test_what_cannot_be_read_is_not_gone_whichever_rules_run(arguments: list[str
     assert found("--baseline") == []
 
 
-def test_what_a_broken_rule_found_is_not_gone(write: Write) -> None:
+def test_entries_of_a_broken_rule_are_not_gone(write: Write) -> None:
     rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: {0}\nat: cluster.name\nmessage: a bad name\n"
     path = "policy/naming/bad-name.yaml"
     write({"main.tf": cluster(), path: rule.format("'true'"), "kcheck.yaml": "rules: [policy]\n"})
@@ -448,7 +448,9 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         {"kcheck.yaml": "price: 30\n"},
     ],
 )
-def test_what_other_files_say_of_it_brings_nothing_back(change: dict[str, str | bytes], write: Write, git: Git) -> None:
+def test_changes_of_other_files_bring_no_known_finding_back(
+    change: dict[str, str | bytes], write: Write, git: Git
+) -> None:
     """Prices, machines and the names of pools are in messages, and are none of the finding's own."""
     commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
     assert "job.yaml" in dict(found()).values()
@@ -561,7 +563,7 @@ def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, d
         baseline.load(str(path))
 
 
-def test_what_is_known_is_relevant(write: Write) -> None:
+def test_a_known_finding_makes_a_folder_relevant(write: Write) -> None:
     """Also where there is nothing but a chart whose templates were not rendered."""
     write(
         {
@@ -605,7 +607,7 @@ def changed(*arguments: str, base: str = "HEAD") -> list[tuple[str, str]]:
     return found("--diff-base", base, *arguments)
 
 
-def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
+def test_findings_of_the_diff_base_are_not_reported(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster()})
     assert changed() == []
     write({"main.tf": "# a line above\n" + cluster()})
@@ -614,7 +616,7 @@ def test_what_was_there_is_not_told(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_what_stands_in_a_changed_line_is_told(write: Write, git: Git) -> None:
+def test_findings_in_changed_lines_are_reported(write: Write, git: Git) -> None:
     text = cluster()
     commit(git, write, {"main.tf": text})
     write({"main.tf": text.replace('"kubenet"', '"kubenet" # still')})
@@ -632,7 +634,7 @@ def test_findings_that_a_change_causes_elsewhere_are_reported(write: Write, git:
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_new_files_are_told(staged: bool, write: Write, git: Git) -> None:
+def test_findings_in_new_files_are_reported(staged: bool, write: Write, git: Git) -> None:
     commit(git, write, {"a/main.tf": cluster()})
     write({"b/main.tf": cluster(), "b/deep/er/main.tf": cluster()})
     if staged:
@@ -650,7 +652,7 @@ def test_ignored_files_are_no_change(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_what_a_deleted_file_causes_is_told(write: Write, git: Git) -> None:
+def test_findings_caused_by_a_deleted_file_are_reported(write: Write, git: Git) -> None:
     text = cluster().replace("300", "var.nodes") + 'variable "nodes" {\n  default = 300\n}\n'
     folder = commit(git, write, {"x/main.tf": text, "x/terraform.tfvars": "nodes = 5\n"})
     assert (FREE, "x/main.tf") not in found()

@@ -207,7 +207,7 @@ def test_the_repository_itself(place: Place, prepare: Callable[[Place], None]) -
 
 
 @pytest.mark.parametrize("settings", [SSH, EXT])
-def test_what_is_missing_is_not_fetched(place: Place, settings: str) -> None:
+def test_missing_objects_are_not_fetched(place: Place, settings: str) -> None:
     place.config(settings)
     without_blob(place)
     found = place.check()
@@ -216,7 +216,7 @@ def test_what_is_missing_is_not_fetched(place: Place, settings: str) -> None:
     assert not place.canary.exists()
 
 
-def test_what_git_complains_of_shows_no_file_outside(place: Place) -> None:
+def test_complaints_of_git_show_no_file_outside(place: Place) -> None:
     place.config(INCLUDE)
     found = place.check()
     assert (found.status, SECRET in found.text) == (2, False), found.text
@@ -470,7 +470,7 @@ def test_a_path_of_another_repository(place: Place) -> None:
     )
 
 
-def test_what_has_the_time_of_the_index_is_not_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_with_the_time_of_the_index_are_not_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (place.work / "infra").iterdir():
         os.utime(path, (1, 1))
     place.git("update-index", "-q", "--really-refresh")
