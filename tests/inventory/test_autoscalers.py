@@ -239,7 +239,7 @@ def test_deletion_is_slow(flags: tuple[str, ...], nodes: int, wanted: bool, writ
         (("--max-nodes-per-scaleup=100",), 501, "scale-up-slice-small", "WARNING"),
     ],
 )
-def test_what_costs_little_is_an_info(
+def test_flags_that_cost_little_are_an_info(
     flags: tuple[str, ...], nodes: int, rule: str, severity: str | None, write: Write
 ) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})

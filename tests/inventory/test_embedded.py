@@ -119,7 +119,7 @@ def test_unknown_values_are_no_defaults(lines: str, reason: str, read: Callable[
 
 
 @pytest.mark.parametrize("lines", ["", f"  values = [yamlencode({{ extraArgs = {{ {SKIP} = null }} }})]"])
-def test_defaults_hold_where_nothing_is_said(lines: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_defaults_hold_for_null_and_absent_values(lines: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % lines)["autoscalers"]
     assert autoscaler["fields"]["unneeded_time"]["value"] == 600
 
@@ -199,7 +199,7 @@ MANIFESTS = {
 
 
 @pytest.mark.parametrize("style", MANIFESTS)
-def test_workloads_in_terraform(style: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_manifests_in_terraform_run_on_its_cluster(style: str, read: Callable[..., dict[str, Any]]) -> None:
     more = {} if style in ("typed", "object", "heredoc") else {"job.yaml": JOB % "250", "job.tftpl": JOB % "${nodes}"}
     workloads = [w for w in read(MANIFESTS[style], **more)["workloads"] if w["fields"]["pods"]["value"] == 250]
     if style in ("file", "fileset"):

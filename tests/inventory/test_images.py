@@ -133,7 +133,7 @@ def test_an_image_of_a_cluster_is_told_once_with_all_places(check: Check) -> Non
     assert "   = and 5 more places\n" in report
 
 
-def test_without_a_cluster_each_file_is_told(check: Check) -> None:
+def test_without_a_cluster_each_file_has_a_finding(check: Check) -> None:
     assert len(hub(check({f"team{i}.yaml": job("ubuntu:24.04", f"job{i}") for i in range(3)}))) == 3
 
 
@@ -311,7 +311,7 @@ def test_a_job_of_unknown_scale_makes_the_wall_of_pulls_uncertain(check: Check) 
     assert found["known"] > found["unknown"]
 
 
-def test_what_is_certain_of_one_user_is_told_beside_one_of_unknown_scale(check: Check) -> None:
+def test_a_user_of_known_scale_is_reported_beside_an_unknown_one(check: Check) -> None:
     unknown = job("registry.example.com/train:edge", "unknown").replace("parallelism: 400", "parallelism: $WORKERS")
     result = check({"main.tf": AKS, "a.yaml": job("registry.example.com/train:edge", "small", 4), "b.yaml": unknown})
     (finding,) = [finding for finding in result.findings if finding.rule == "moving-image-tag"]
@@ -326,7 +326,7 @@ def test_a_web_service_may_have_latest(check: Check) -> None:
 
 
 @pytest.mark.parametrize("image", ["gcr.io/my-project/pause:3.2", "registry.k8s.io/pause:3.6"])
-def test_what_has_no_successor_stays(image: str, check: Check) -> None:
+def test_images_without_a_successor_have_no_finding(image: str, check: Check) -> None:
     result = check({"job.yaml": job(image)})
     assert "retired-registry" not in {finding.rule for finding in result.findings}
 
@@ -394,7 +394,7 @@ def test_an_image_that_is_never_pulled_is_left_alone(check: Check) -> None:
     assert not found & {"docker-hub-image", "moving-image-tag"}
 
 
-def test_what_is_left_of_the_pulls_is_told(check: Check) -> None:
+def test_the_remaining_pulls_are_in_the_details(check: Check) -> None:
     (finding,) = hub(check({"job.yaml": job("ubuntu:24.04", pods=65)}))
     assert finding.message == "Job train needs 65 anonymous Docker Hub pulls; 100 in 6 hours are allowed"
     assert "Retries and other images of these nodes share the remaining 35 pulls" in finding.details

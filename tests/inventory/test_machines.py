@@ -146,7 +146,7 @@ def test_configurations_in_scripts(files: dict[str, str], read: Callable[..., di
     assert (of(pods, "cidr"), of(pods, "addresses_per_node")) == ("10.64.0.0/16", 128)
 
 
-def test_what_a_template_is_not_given_is_not_known(read: Callable[..., dict[str, Any]]) -> None:
+def test_template_variables_without_a_value_are_unknown(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"main.tf": TEMPLATE.replace('default = "10.64.0.0/16"', ""), "boot.tftpl": SCRIPT})
     assert "var.pods has no value" in of(data["pod_ranges"][0], "cidr")
     assert of(data["clusters"][0], "service_cidr") == "10.96.0.0/16"

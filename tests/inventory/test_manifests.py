@@ -45,7 +45,7 @@ def in_turn(plain: PlainManifests) -> list[Object]:
     return [item for _, read in plain.in_turn() for item in read()]
 
 
-def test_what_others_ask_about_is_read_at_once_and_the_rest_in_its_turn() -> None:
+def test_kinds_that_others_need_are_read_first() -> None:
     texts = [JOB, SCALER, manifest("Deployment", "web"), "kind: Job\napiVersion: v1\na: [\n"]
     plain = PlainManifests([Source(f"{number}.yaml", text.encode()) for number, text in enumerate(texts)], KINDS, ALONE)
     assert [item.kind for item in plain.manifests.objects] == ["HorizontalPodAutoscaler"]

@@ -98,7 +98,7 @@ def test_after_a_change_all_is_as_if_it_was_read_anew(change: dict[str, str], wr
         assert described(read(kept)) == described(read())
 
 
-def test_what_has_not_changed_is_not_read_again(write: Write) -> None:
+def test_unchanged_objects_are_not_read_again(write: Write) -> None:
     write(FILES)
     kept = Kept()
     first = read(kept).inventory
@@ -110,7 +110,7 @@ def test_what_has_not_changed_is_not_read_again(write: Write) -> None:
     ]
 
 
-def test_what_is_deleted_is_gone(write: Write) -> None:
+def test_deleted_files_leave_no_objects(write: Write) -> None:
     folder = write(FILES)
     kept = Kept()
     read(kept)

@@ -85,7 +85,7 @@ def test_an_autoscaler_that_is_only_turned_on_is_there(arguments: str, chart: st
         'node_config = { machine_type = "n2-standard-8" }',
     ],
 )
-def test_what_is_off_or_no_release_is_none(arguments: str, read: Read) -> None:
+def test_disabled_releases_and_other_arguments_are_not_read(arguments: str, read: Read) -> None:
     found = read({"main.tf": CLUSTER + CALL % ("example/addons/aws", arguments)})
     assert found.autoscalers == []
     assert found.addons == []

@@ -477,12 +477,12 @@ BAD = [
 
 
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD.keys())
-def test_what_is_right_has_no_problems(text: str) -> None:
+def test_valid_objects_have_no_problems(text: str) -> None:
     assert problems(text) == []
 
 
 @pytest.mark.parametrize(("name", "old", "new", "words"), BAD)
-def test_what_is_wrong_is_refused_for_its_own_reason(name: str, old: str, new: str, words: str) -> None:
+def test_invalid_objects_are_refused_for_the_right_reason(name: str, old: str, new: str, words: str) -> None:
     assert old in GOOD[name]
     found = problems(GOOD[name].replace(old, new, 1))
     assert any(words in one for one in found), found

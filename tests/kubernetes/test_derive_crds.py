@@ -76,7 +76,7 @@ def test_a_crd_is_compacted_as_it_prunes() -> None:
         ({"properties": {"size": {"$ref": "else"}}}, ["x.size: is not else"]),
     ],
 )
-def test_what_a_schema_says_otherwise_is_told(change: dict[str, Any], words: list[str]) -> None:
+def test_differences_of_a_schema_are_listed(change: dict[str, Any], words: list[str]) -> None:
     theirs = crds.compact(SPEC)
     ours = {**theirs, **change}
     assert [text for left_out, text in crds.differences(ours, theirs, {}, "x") if not left_out] == words

@@ -106,7 +106,7 @@ def test_parts_of_cards_are_shares(read: Read) -> None:
          "the alternatives of claim gpus have different numbers of devices"),
     ],
 )  # fmt: skip
-def test_what_is_not_known_is_said(read: Read, documents: tuple[str, ...], reason: str) -> None:
+def test_unknown_gpus_of_a_claim_have_a_reason(read: Read, documents: tuple[str, ...], reason: str) -> None:
     """A claim that does not say how many GPUs it is leaves their number unknown, with the reason."""
     gpus = pods(read, *documents, JOB).gpus
     assert isinstance(gpus, Unknown)

@@ -123,7 +123,7 @@ def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
         '"<key>": 1',
     ],
 )
-def test_what_the_api_server_or_somebody_before_it_reads_is_no_error(read: Read, spec: str) -> None:
+def test_accepted_spellings_and_placeholders_are_not_errors(read: Read, spec: str) -> None:
     assert said(read, job(spec)) == []
 
 
@@ -153,7 +153,7 @@ def test_manifests_inside_terraform_code_are_judged(read: Read) -> None:
     assert said(read, {"main.tf": code}) == [("spec.containres", None, "spec.containers")]
 
 
-def test_what_code_encodes_is_a_text(read: Read) -> None:
+def test_encoded_values_are_strings(read: Read) -> None:
     config = "yamlencode({ pools = [{ addresses = [data.docker_network.kind.x] }] })"
     kind = 'apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" }'
     body = f"yamlencode({{ {kind}, data = {{ config = {config}, list = jsonencode([1]) }} }})"
@@ -167,7 +167,7 @@ def test_a_mistake_that_aliases_repeat_is_one(read: Read) -> None:
     assert said(read, job("parallelism: 2", pod)) == [("spec.template.spec.containers[0].env[0].value", "a text", None)]
 
 
-def test_what_sops_adds_to_a_file_is_no_field(read: Read) -> None:
+def test_the_section_of_sops_is_not_an_error(read: Read) -> None:
     files = job("parallelism: 2")
     files["job.yaml"] += "sops: {mac: 'ENC[AES256_GCM,data:a=,iv:b=,tag:c=,type:str]'}\n"
     assert said(read, files) == []

@@ -198,7 +198,7 @@ def test_flux_takes_values_from_config_maps(read: Read) -> None:
     assert [known(image.text) for image in job.images] == ["${REGISTRY}/train:nightly"]
 
 
-def test_what_several_kustomizations_give_differently_is_unknown(read: Read) -> None:
+def test_values_that_kustomizations_disagree_on_are_unknown(read: Read) -> None:
     other = GIVEN.replace("64", "32")
     flux = {".git/HEAD": "", "a.yaml": FLUX % ("a", GIVEN), "b.yaml": FLUX % ("b", other)}
     (job,) = read({**flux, "apps/job.yaml": JOB}).workloads

@@ -151,7 +151,7 @@ def test_a_file_of_values_that_is_not_here_is_a_gap(name: str, read: Read) -> No
         ("  postRenderers: [{}]\n", "`postRenderers` may change it"),
     ],
 )
-def test_what_flux_takes_from_elsewhere_is_not_guessed(more: str, reason: str, read: Read) -> None:
+def test_values_that_flux_takes_from_elsewhere_are_unknown(more: str, reason: str, read: Read) -> None:
     (autoscaler,) = read({"a.yaml": HELM_RELEASE % ("v2", more)})["autoscalers"]
     assert of(autoscaler, "unneeded_time") == reason
 
@@ -390,7 +390,7 @@ def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> 
     "values",
     ["{basic: {image_registry: registry.example.com}}", "{basic: {image_pull_secret: hub}}", "'{{values}}'"],
 )
-def test_what_a_release_overrides_is_silent(values: str, check: Check) -> None:
+def test_overridden_images_of_a_release_have_no_finding(values: str, check: Check) -> None:
     assert "docker-hub-image" not in names(check({"a.yaml": VOLCANO % values}))
 
 
@@ -516,7 +516,7 @@ def test_nothing_rendered_is_edited(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("helm")
-def test_charts_are_rendered_as_they_were(write: Write, git: Callable[..., str]) -> None:
+def test_the_diff_base_renders_its_own_charts(write: Write, git: Callable[..., str]) -> None:
     write(
         {
             **ONE,
@@ -581,7 +581,7 @@ def test_further_values(check: Check) -> None:
         ),
     ],
 )
-def test_what_helm_says_is_a_finding(content: dict[str, str], message: str, check: Check) -> None:
+def test_errors_of_helm_are_findings(content: dict[str, str], message: str, check: Check) -> None:
     result = check({**ONE, **content}, RENDER)
     (found,) = [f for f in result.findings if f.severity == Severity.ERROR]
     assert (found.rule, message in found.message) == ("unreadable-file", True)

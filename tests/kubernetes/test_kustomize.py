@@ -271,7 +271,7 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Write) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_rendered_is_named(text: str, note: str, check: Check) -> None:
+def test_parts_that_cannot_be_rendered_are_named(text: str, note: str, check: Check) -> None:
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
     assert notes(result) == [f"kustomization.yaml:{note}"]
     assert [workload.id for workload in result.world.inventory.workloads] == [".:Deployment/web"]
@@ -288,11 +288,11 @@ def test_what_cannot_be_rendered_is_named(text: str, note: str, check: Check) ->
         "resources: [a.yaml]\nreplacements: [{targets: [{select: {kind: Ingress}, fieldPaths: [data.x]}]}]",
     ],
 )
-def test_what_changes_no_verdict_is_not_named(text: str, check: Check) -> None:
+def test_parts_that_change_no_verdict_are_not_named(text: str, check: Check) -> None:
     assert not notes(check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT}))
 
 
-def test_what_replacements_and_vars_give_is_unknown(check: Check) -> None:
+def test_results_of_replacements_and_vars_are_unknown(check: Check) -> None:
     image = "spec.template.spec.containers.[name=web].image"
     text = f"resources: [a.yaml]\nreplacements: [{{targets: [{{select: {{name: web}}, fieldPaths: ['{image}']}}]}}]\n"
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
@@ -368,7 +368,7 @@ def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Check) -> N
 
 
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "PersistentVolumeClaim"])
-def test_broken_objects_that_only_have_a_name_are_not_told(kind: str, check: Check) -> None:
+def test_broken_objects_of_irrelevant_kinds_are_not_reported(kind: str, check: Check) -> None:
     text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\ndata: [\n"
     assert check({"a.yaml": text}).findings == []
 

@@ -92,7 +92,7 @@ NO_WORKLOADS = {
 
 
 @pytest.mark.parametrize("text", NO_WORKLOADS.values(), ids=NO_WORKLOADS)
-def test_what_only_describes_pods_runs_none(read: Read, text: str) -> None:
+def test_objects_that_only_describe_pods_are_not_workloads(read: Read, text: str) -> None:
     assert not read({"one.yaml": text}).workloads
 
 
@@ -254,14 +254,14 @@ def test_a_scaler_of_another_folder_is_not_meant(read: Read) -> None:
         ),
     ],
 )
-def test_what_is_missing_has_a_name_and_a_place(check: Check, resources: str, why: str) -> None:
+def test_missing_requests_have_a_name_and_a_place(check: Check, resources: str, why: str) -> None:
     spec = under("spec.pytorchReplicaSpecs.Worker.template", "replicas: 20")
     spec = spec.replace("limits: {nvidia.com/gpu: 8}", resources)
     result = check({"one.yaml": manifest("kubeflow.org/PyTorchJob", spec)})
     assert why in {reason for one in result.undecided for reason in one.missing}
 
 
-def test_what_the_cluster_of_a_pool_waits_for_is_named(check: Check) -> None:
+def test_checks_of_a_pool_with_an_unknown_cluster_name_their_input(check: Check) -> None:
     pool = 'variable "cluster" {}\nresource "google_container_node_pool" "one" {\n  cluster = var.cluster\n  node_count = 3\n}\n'
     result = check({"main.tf": pool})
     assert all(one.missing for one in result.undecided)

@@ -257,7 +257,7 @@ POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_what_jobs_say_of_themselves(kind: str, read: Read) -> None:
+def test_policies_of_jobs_are_read(kind: str, read: Read) -> None:
     spec, wanted = POLICIES[kind]
     text = manifest(kind, spec).replace("/v1\nkind: MPIJob", "/v2beta1\nkind: MPIJob")  # v1 has no such policy
     (job,) = read({"one.yaml": text}).workloads
@@ -409,7 +409,7 @@ def test_bare_pods_of_a_group_are_one_job(
     assert (alone.kind, known(alone.rigid)) == ("Pod", False)
 
 
-def test_bare_pods_without_a_group_are_for_themselves(read: Read) -> None:
+def test_bare_pods_without_a_group_are_separate_workloads(read: Read) -> None:
     assert [known(one.name) for one in read(dict(map(rank, range(2)))).workloads] == ["rank-0", "rank-1"]
 
 
@@ -533,7 +533,7 @@ def test_shares_of_cards_are_no_cards(read: Read) -> None:
     assert (known(template.gpus), template.shares) == (0, True)
 
 
-def test_what_is_no_number_is_unknown(read: Read) -> None:
+def test_amounts_that_are_not_numbers_are_unknown(read: Read) -> None:
     template = one_pod(
         'containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: "0.5", cpu: lots}}}]', read
     )
@@ -723,7 +723,7 @@ def test_a_trainjob_patches_another_job(form: str, read: Read) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_a_trainjob_patches_is_known_without_its_runtime(form: str, read: Read) -> None:
+def test_patches_of_a_trainjob_are_known_without_its_runtime(form: str, read: Read) -> None:
     (job,) = read({"one.yaml": overridden(form)}).workloads
     (pods,) = job.templates
     assert isinstance(pods.selection, Unknown)

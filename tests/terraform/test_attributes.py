@@ -170,11 +170,11 @@ def test_bad_is_told_with_its_line(text: str) -> None:
     assert unknown(text) == [BAD[text]]
 
 
-def test_broken_text_is_told() -> None:
+def test_broken_code_has_unknown_attributes() -> None:
     assert unknown('resource "aws_vpc" "main" {\n  cidr_block = \n}\n')
 
 
-def test_what_is_required_is_told() -> None:
+def test_missing_required_attributes_are_listed() -> None:
     text = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n  vpc_config {\n  }\n}'
     assert missing(text) == [
         "1: aws_eks_cluster: `role_arn` is required",
@@ -207,6 +207,6 @@ def good_code(rule: Rule) -> Iterator[str]:
     return (text for files in shown for name, text in files.items() if name.endswith(".tf"))
 
 
-def test_what_rules_call_good_is_known() -> None:
+def test_good_examples_have_only_known_attributes() -> None:
     found = {rule.name: [line for text in good_code(rule) for line in unknown(text)] for rule in rules.load()}
     assert {name: lines for name, lines in found.items() if lines} == {}

@@ -102,7 +102,7 @@ def test_values(expression: str, expected: object, write: Write) -> None:
     assert answer["value"] == expected, answer
 
 
-def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Write) -> None:
+def test_unreadable_old_code_is_skipped_once_without_an_error(write: Write) -> None:
     broken = 'resource "aws_vpc" "a" {\n  cidr_block = \n}\n'
     write({"main.tf": MAIN, "inner/main.tf": INNER, "broken.tf": broken, "more.tf": broken.replace('"a"', '"b"')})
     reading = reader.read(Tree(["."]), Config())
@@ -129,7 +129,7 @@ def test_what_cannot_be_read_is_said_once_and_is_no_error(write: Write) -> None:
         ('resource "aws_eks_cluster" "a" {\n  b = flatten(["${aws_subnet.a.*.id}"])\n}\n', False),
     ],
 )
-def test_how_old_code_is_told(text: str, old: bool) -> None:
+def test_old_code_is_recognized(text: str, old: bool) -> None:
     assert is_old([parse(Source("a.tf", text.encode()))]) == old
 
 
@@ -154,7 +154,7 @@ def test_every_byte_keeps_its_place() -> None:
     assert found == b'a "b" {\n   metadata  {\n    tags={\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
 
 
-def test_its_providers_are_old(write: Write) -> None:
+def test_old_code_has_an_old_provider(write: Write) -> None:
     cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  tags {\n    a = 1\n  }\n}\n'
     write({"main.tf": cluster})
     (root,) = reader.read(Tree(["."]), Config()).roots

@@ -42,7 +42,7 @@ def value(text: str) -> Datum:
          "a regular expression takes too long for a text of this length"),
     ],
 )  # fmt: skip
-def test_what_takes_too_much_is_unknown(text: str, reason: str) -> None:
+def test_values_over_budget_are_unknown(text: str, reason: str) -> None:
     found = value(text)
     assert isinstance(found, Unknown)
     assert found.reason == reason

@@ -98,7 +98,7 @@ def sizes(config: Config | None = None) -> list[Any]:
         ("s3::https://s3.amazonaws.com/acme/eks.zip", "s3::https://s3.amazonaws.com/acme/eks.zip"),
     ],
 )  # fmt: skip
-def test_what_terraform_fetched_is_read(source: str, listed: str, write: Write) -> None:
+def test_fetched_modules_are_read(source: str, listed: str, write: Write) -> None:
     write({"main.tf": CALL.format(source=source, more="most = 40")} | fetched(listed))
     assert [pool["value"] for pool in sizes()] == [40]
 
@@ -150,7 +150,7 @@ module "eks" {
         "no json",
     ],
 )
-def test_what_is_no_copy(modules: str, write: Write) -> None:
+def test_stale_and_outside_copies_are_not_read(modules: str, write: Write) -> None:
     files = fetched("acme/training/aws") | {".terraform/modules/modules.json": modules}
     top = write({f"in/{name}": text for name, text in files.items()} | at("outside") | {"in/.git/HEAD": ""})
     (top / "in" / "main.tf").write_text(CALL.format(source="acme/training/aws", more=""))
@@ -267,5 +267,5 @@ def test_addresses(source: str, host: str, path: str, repository: str, folder: s
 
 
 @pytest.mark.parametrize("source", ["./x", "../x", "s3::https:x", "", "eks", "a/b", "C:/x/y"])
-def test_what_is_no_address(source: str) -> None:
+def test_other_sources_are_not_registry_addresses(source: str) -> None:
     assert parse_address(source) is None

@@ -66,7 +66,7 @@ def test_functions_and_expressions(terraform: str, tmp_path: Path) -> None:
     assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b and e != "1 / 0"] == []
 
 
-def test_what_is_infinite_is_unknown_and_no_error() -> None:
+def test_division_by_zero_is_unknown_and_not_an_error() -> None:
     found = value("1 / 0")
     assert isinstance(found, Unknown)
     assert found.reason == "division by zero"

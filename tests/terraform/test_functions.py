@@ -348,7 +348,7 @@ CALL = Origin((Span(Source("x", b"0123456789"), 9, 10),))
         ("tostring", [B], None), ("coalescelist", [LIST], 1), ("tomap", [MAP], "y"), ("setunion", [LIST], 1),
     ],
 )  # fmt: skip
-def test_what_is_handed_through_keeps_its_origin(name: str, arguments: list[Datum], pick: int | str | None) -> None:
+def test_returned_arguments_keep_their_origin(name: str, arguments: list[Datum], pick: int | str | None) -> None:
     found = FUNCTIONS[name](arguments, CALL, Budget())
     if pick is not None:
         assert isinstance(found, Known)
@@ -360,7 +360,7 @@ def test_what_is_handed_through_keeps_its_origin(name: str, arguments: list[Datu
 @pytest.mark.parametrize(
     "call", ['upper("a")', "length([1])", "keys({a = 1})[0]", 'join("", ["a"])', 'split(",", "a,b")[1]']
 )
-def test_what_is_made_has_the_origin_of_the_call(call: str) -> None:
+def test_computed_results_have_the_origin_of_the_call(call: str) -> None:
     found = value(call)
     assert found.origin is not None
     assert not found.origin.literal

@@ -98,7 +98,7 @@ def shape(datum: Datum) -> object:
         ("try(concat([{}.b], [1]), 6)", 6),
     ],
 )  # fmt: skip
-def test_what_is_known_around_it(text: str, expected: object) -> None:
+def test_known_parts_around_an_unknown_are_kept(text: str, expected: object) -> None:
     assert shape(value(text)) == expected
 
 

@@ -284,7 +284,7 @@ def values(path: str) -> dict[str, Any]:
     }
 
 
-def test_what_the_provider_will_choose_has_its_default(write: Write) -> None:
+def test_values_that_the_provider_chooses_have_their_default(write: Write) -> None:
     write({"code/main.tf": GKE, "plan.json": json.dumps(gke())})
     found = values("plan.json")
     assert found == values("code")
@@ -297,7 +297,7 @@ def test_what_the_provider_will_choose_has_its_default(write: Write) -> None:
     "reference",
     ["data.google_compute_zones.all.names", "local.zones", "module.zones.names", "each.value", "google_x.y.zones"],
 )
-def test_what_the_code_will_choose_is_unknown(reference: str, write: Write) -> None:
+def test_values_that_the_code_computes_are_unknown(reference: str, write: Write) -> None:
     data = gke()
     pool = data["configuration"]["root_module"]["resources"][1]
     pool["expressions"]["max_pods_per_node"] = {"references": [reference]}
@@ -329,7 +329,7 @@ def test_a_null_of_the_caller_is_left_to_the_provider(write: Write) -> None:
         ("\xff", "this is no plan"),
     ],
 )
-def test_what_is_no_plan(text: str, message: str, write: Write) -> None:
+def test_other_json_is_an_unreadable_plan(text: str, message: str, write: Write) -> None:
     write({"plan.json": text})
     (finding,) = check("plan.json").findings
     assert finding.rule == "unreadable-file"

@@ -189,7 +189,7 @@ def test_constraints(constraint: str, inside: versions.Version, outside: version
 
 
 @pytest.mark.parametrize("constraint", ["main", "", "~> x", "1.2.3.4.5", "latest, 1.0"])
-def test_what_is_no_constraint(constraint: str) -> None:
+def test_malformed_constraints_are_refused(constraint: str) -> None:
     assert versions.parse(constraint) is None
 
 

@@ -269,7 +269,7 @@ inputs = {{
     assert pool.place.source.path == "eks/terragrunt.hcl"
 
 
-def test_what_terragrunt_runs_is_no_root_of_its_own(write: Write) -> None:
+def test_roots_of_terragrunt_units_are_read_once(write: Write) -> None:
     here = CLUSTER.replace('variable "any" { default = null }', "")
     files = {"live/eks/terragrunt.hcl": 'inputs = { name = "a", size = 3 }\n', "live/eks/main.tf": here}
     roots = [root.configuration.folder for root in reading(files, write).roots]

@@ -52,7 +52,7 @@ def test_values_that_two_threads_evaluate_at_a_time_are_known(write: Write, monk
     assert [[one.value for one in values if isinstance(one, Known)] for values in found] == [[2, 5], [2, 5]]
 
 
-def test_a_value_that_depends_on_itself_is_still_told(write: Write) -> None:
+def test_a_value_that_depends_on_itself_is_still_reported(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = local.b\n  b = local.a\n}\nresource "x_y" "z" {\n  size = x_y.z.size\n}\n'})
     (module,) = Loader(Tree(["."]), Config()).roots()
     (instance,) = module.instances("x_y")

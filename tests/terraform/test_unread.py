@@ -93,7 +93,9 @@ def test_a_module_that_is_not_read_is_said_once(write: Write) -> None:
         ("off", "acme/eks/aws", "count = 0", ""),
     ],
 )
-def test_what_a_module_may_make(name: str, source: str, body: str, kind: str, write: Write) -> None:
+def test_unread_modules_are_reported_by_what_they_may_create(
+    name: str, source: str, body: str, kind: str, write: Write
+) -> None:
     write({"main.tf": call(name, source, body)})
     assert [one.reason for one in skipped()] == (
         [f"module {name} ({source}) was not read; it may create {kind}"] if kind else []
@@ -119,7 +121,7 @@ def test_arguments_describe_a_cluster_and_its_network(write: Write) -> None:
     assert [one.reason.partition("; ")[2] for one in skipped()] == ["only its arguments were read"] * 2
 
 
-def test_what_is_not_written_is_unknown(write: Write) -> None:
+def test_arguments_left_out_of_an_unread_module_are_unknown(write: Write) -> None:
     """Nothing is found that only a default would make true, and what is undecided names the module."""
     write({"main.tf": NETWORK + EKS})
     result = linter.run(Tree(["."]), Config(nodes={"": 5000}))

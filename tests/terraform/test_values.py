@@ -152,11 +152,11 @@ def test_values_at_the_edges_of_numbers_and_templates(expression: str, scope: Sc
     ["try(nope, 1)", "can(nope)", "can(self)", "can(var)", "can(local)", "try(local.nope, 1)", "can(var.nope)", "can(each.key)", "try(a_b.c, 1)",
      "can(nope.x)", "coalescelist(toset([1]), toset([2]))", "{ a = 1 b = 2 }", 'templatestring("a${1}", {})'],
 )  # fmt: skip
-def test_what_terraform_refuses_has_no_value(expression: str, scope: Scope) -> None:
+def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope: Scope) -> None:
     assert answer(expression, scope)["refused"]
 
 
-def test_what_terraform_refuses_in_a_part_has_no_value(tmp_path: Path) -> None:
+def test_an_expression_refused_in_a_part_has_no_value(tmp_path: Path) -> None:
     """`kcheck eval` refuses the whole, as the console does; a check goes on with the other parts."""
     found = console.evaluate("[1, [][0]][0]", str(tmp_path), Config())
     assert (found["known"], found["reason"]) == (False, "the list has 0 elements, there is no element 0")
@@ -173,7 +173,7 @@ def test_defaults_of_any_type_must_unify(second: str, unifies: bool, tmp_path: P
     assert isinstance(module.variable("a"), Unknown) is not unifies
 
 
-def test_what_is_nested_too_deeply_is_unknown_and_no_error(scope: Scope) -> None:
+def test_deep_nesting_is_unknown_and_not_an_error(scope: Scope) -> None:
     deep = "[" * 5000 + "]" * 5000
     assert answer(f'try(jsondecode("{deep}"), "caught")', scope).get("value") is None
     assert answer(f'try(yamldecode("{deep}"), "caught")', scope).get("value") is None

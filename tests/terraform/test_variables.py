@@ -211,7 +211,7 @@ def test_files_below_a_root_are_nearer_than_others(write: Write) -> None:
     assert "environments of infra: infra/dev.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 
 
-def test_what_no_file_gives_keeps_none_from_being_an_environment(write: Write) -> None:
+def test_a_variable_that_no_file_sets_does_not_hide_environments(write: Write) -> None:
     write({**LARGE, "more.tf": 'variable "account" {}\n'})
     assert "environments: envs/dev.tfvars, envs/prod.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 

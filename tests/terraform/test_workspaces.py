@@ -109,7 +109,7 @@ def test_a_few_workspaces_are_judged_each(size: str, more: str, expected: dict[s
 BY_KEY = GROUP.replace("SIZE", "local.sizes[terraform.workspace]") + "locals {\n  sizes = { dev = 3, prod = 300 }\n}\n"
 
 
-def test_one_that_is_chosen_is_the_only_one(write: Write) -> None:
+def test_a_chosen_workspace_is_the_only_one(write: Write) -> None:
     write({"main.tf": BY_KEY})
     assert maxima(Config(workspace="prod")) == {"": 300}
     entries = (Environment(".", "live", workspace="prod"), Environment(".", "dev"))

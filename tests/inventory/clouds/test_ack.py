@@ -205,7 +205,7 @@ def test_workers_in_the_cluster_are_a_pool(write: Write) -> None:
     ]
 
 
-def test_what_is_unknown(write: Write) -> None:
+def test_variables_without_a_value_are_unknown(write: Write) -> None:
     text = flannel(cidr="${var.cidr}", nodes="${var.size}") + (
         'variable "cidr" {\n  type = string\n}\nvariable "size" {\n  type = string\n}\n'
     )

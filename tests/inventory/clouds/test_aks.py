@@ -359,7 +359,7 @@ def verdicts(write: Write) -> Callable[[str], tuple[set[str], dict[str, str]]]:
 
 @pytest.mark.parametrize("version", ["", 'kubernetes_version = "1.33"', "kubernetes_version = data.x.y.latest"])
 @pytest.mark.parametrize(("nodes", "more"), [(200, set()), (300, {"pod-range-too-small"})])
-def test_what_all_networks_agree_on_is_decided(
+def test_checks_that_agree_for_all_networks_are_decided(
     version: str, nodes: int, more: set[str], verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
 ) -> None:
     found, undecided = verdicts(SILENT.format(version=version, nodes=nodes))

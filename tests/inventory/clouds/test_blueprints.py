@@ -130,7 +130,7 @@ def test_findings_and_fixes_are_in_the_blueprint(check: Check) -> None:
     assert new == text.replace("10.128.0.0/16", "10.128.0.0/15")
 
 
-def test_what_is_absent_is_written_into_the_settings(check: Check) -> None:
+def test_absent_fields_are_written_into_the_settings(check: Check) -> None:
     before, settings, after = blueprint("static_node_count: 300").partition("    settings:\n      zones")
     globals_ = "nodes: 0\n  machine_type: a3-highgpu-8g\n  static_node_count: 300\n  zones: [europe-west4-a]"
     for text in (before + settings + after, before.replace("nodes: 200", globals_)):

@@ -115,7 +115,7 @@ def test_findings_are_at_the_lines_of_the_template(check: Check) -> None:
     assert {("unsupported-kubernetes", 2), ("subnet-too-small", 23), ("subnet-too-small", 31)} <= places
 
 
-def test_what_only_the_stack_knows_is_unknown_by_name(read: Read) -> None:
+def test_imported_values_are_unknown_by_name(read: Read) -> None:
     (cluster,) = read({"stack.yaml": STACK.replace("Version: !Ref Version", "Version: !ImportValue version")}).clusters
     assert isinstance(cluster.version, Unknown)
     assert cluster.version.reason == "data.aws_cloudformation_export.version is read from the cloud"

@@ -208,7 +208,7 @@ def test_templates_of_one_folder_are_apart(read: Callable[..., dict[str, Any]]) 
 
 
 @pytest.mark.parametrize("control", ["RKE2ControlPlane", "KubeadmControlPlane"])
-def test_what_is_not_there_is_named(control: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_missing_objects_are_named(control: str, read: Callable[..., dict[str, Any]]) -> None:
     pool = POOL.format(kind="MachineDeployment", annotations="", machines="MetalMachineTemplate")
     data = read(a=CLUSTER.format(version="v1beta1", control=control) + pool)
     assert control in of(data["pools"][0], "max_nodes")

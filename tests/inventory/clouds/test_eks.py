@@ -390,7 +390,7 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Check) -> No
         ("~> 21.0", "eks_managed_node_groups = {gpu"),
     ],
 )
-def test_what_modules_add_to_user_data_is_read(version: str, where: str, check: Check) -> None:
+def test_user_data_that_modules_add_is_read(version: str, where: str, check: Check) -> None:
     script = '{ cloudinit_pre_nodeadm = [{ content = "localStorage: RAID0" }], instance_types = ["p5.48xlarge"] }'
     group = '{ gpu = { instance_types = ["p5.48xlarge"] } }'
     own = f"{where} = {script}}}" if "{" in where else f"{where} = {script}\n  eks_managed_node_groups = {group}"

@@ -331,7 +331,7 @@ def test_pools_of_the_module_share_ranges(write: Write) -> None:
     assert sorted(value(one, "pools_count") for one in ranges) == [2, 2]
 
 
-def test_a_service_range_of_a_size_only(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_service_range_given_as_a_size_is_counted(read: Callable[..., dict[str, Any]]) -> None:
     policy = 'ip_allocation_policy {\n    services_ipv4_cidr_block = "/28"\n  }'
     assert value(read(f"{KEPT}\n  {policy}")["clusters"][0], "service_addresses") == 14
 

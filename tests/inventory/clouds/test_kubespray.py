@@ -143,7 +143,7 @@ def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dic
         ("kube_network_plugin: '{{ plugin }}'", [], []),
     ],
 )
-def test_what_network_plugins_do_with_the_range(
+def test_network_plugins_divide_the_pod_range(
     variables: str, ranges: list[object], subnets: list[str], read: Callable[..., dict[str, Any]]
 ) -> None:
     data = read({VARIABLES: f"kube_service_addresses: 10.96.0.0/16\n{variables}\n"})

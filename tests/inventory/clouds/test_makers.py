@@ -273,7 +273,7 @@ def test_tags_of_no_cluster_leave_machines_to_the_script_beside_them(load: Calla
     assert sizes(project) == {"gpu": 40, "master": 1}
 
 
-def test_a_size_without_a_value_is_said(load: Callable[[str], Project]) -> None:
+def test_a_size_without_a_value_has_a_reason(load: Callable[[str], Project]) -> None:
     found = sizes(load(GROUP.replace("MOST", "var.most") + 'variable "most" {}\n'))
     assert found == {"gpu": "var.most has no value", "master": 1}
 

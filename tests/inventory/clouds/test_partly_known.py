@@ -375,7 +375,7 @@ def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
     assert result.field("clusters", "autoscaled") == [False]
 
 
-def test_a_set_of_what_is_no_text_is_one_unknown(read: Callable[[str], Result]) -> None:
+def test_for_each_over_objects_leaves_the_target_unknown(read: Callable[[str], Result]) -> None:
     result = read(group('for_each = [{ name = "a" }, { name = "b" }]'))
     assert result.field("pools", "max_nodes") == [5]
     assert result.field("clusters", "target") == [
