@@ -48,7 +48,7 @@ def test_usable_addresses(cidr: str, usable: int) -> None:
         "010.0.0.0/8",
     ],
 )
-def test_what_is_no_range(text: str) -> None:
+def test_malformed_ranges_are_refused(text: str) -> None:
     assert parse_cidr(text) is None
 
 

@@ -185,7 +185,7 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     assert any(one.rule == rule for one in result.undecided) == (headline is None)
 
 
-def test_what_is_asked_for_is_judged_beyond_the_cap(check: Check) -> None:
+def test_requested_nodes_are_judged_beyond_the_cap(check: Check) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found

@@ -134,7 +134,7 @@ def test_excess(manifests: tuple[str, ...], expected: tuple[str, int, int] | Non
         assert (found.resource, found.asked, found.most) == expected
 
 
-def test_what_may_borrow_without_limit_is_not_known(write: Write) -> None:
+def test_a_queue_that_may_borrow_without_limit_is_unknown(write: Write) -> None:
     found = of(write, queue(cohort="cohortName: all", more="lendingLimit: 1"), job(9))
     assert isinstance(found, Unknown)
     assert found.reason == "it may borrow from its cohort"

@@ -81,7 +81,7 @@ def test_a_prefix_may_be_broken_up_where_nothing_is_reserved(write: Write) -> No
     assert bounds(CLUSTER, 21, write)[:2] == ((19, 28), None)
 
 
-def test_reserved_prefixes_are_whole(write: Write) -> None:
+def test_reserved_prefixes_raise_the_lower_bound(write: Write) -> None:
     ends, short, arithmetic = bounds(reserved("10.0.1.0/24", "10.0.2.0/23"), 21, write)
     assert (ends, short) == ((21, 28), False)
     assert arithmetic == (

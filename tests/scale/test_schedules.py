@@ -39,7 +39,7 @@ def test_schedules_meet(one: str, other: str, meet: bool) -> None:
 @pytest.mark.parametrize(
     "text", ["", "H * * * *", "@every 1h", "0 0 2 * * *", "60 * * * *", "* 24 * * *", "5-1 * * * *", "*/0 * * * *", "* * 0 * *"]
 )  # fmt: skip
-def test_what_is_no_schedule_of_kubernetes(text: str) -> None:
+def test_invalid_schedules_have_no_times(text: str) -> None:
     assert times(text) is None
 
 

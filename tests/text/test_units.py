@@ -39,7 +39,7 @@ def test_readable(seconds: int, text: str) -> None:
         (" nodes from slow disks", " node from slow disks"), (" p5 nodes", " p5 node"),
     ],
 )  # fmt: skip
-def test_what_there_is_one_of(rest: str, one: str) -> None:
+def test_the_noun_after_a_number_becomes_singular(rest: str, one: str) -> None:
     assert singular(rest) == one
 
 
@@ -68,7 +68,7 @@ def test_quantities_end_where_those_of_kubernetes_do(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "1e9999", "1e" + "9" * 5000, "1e400x"])
-def test_what_is_no_quantity(text: str) -> None:
+def test_malformed_quantities_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a quantity|digits"):
         quantity(text)
 

@@ -49,7 +49,7 @@ def test_honest_text_stays(text: str) -> None:
         ("a ##[group]b ##vso[task.x]c", r"a \x23#[group]b \x23#vso[task.x]c"),
     ],
 )
-def test_what_acts_or_cannot_be_seen_is_an_escape(text: str, shown: str) -> None:
+def test_control_and_invisible_characters_are_escaped(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
 

@@ -219,7 +219,7 @@ BAD = """
 """
 
 
-def test_bad_links_are_told(tmp_path: Path) -> None:
+def test_bad_links_are_reported(tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_text(BAD)
     (tmp_path / "other.md").write_text("# Two things\n\n## Two `things`\n")
     assert list(broken(tmp_path / "bad.md")) == [
@@ -253,12 +253,12 @@ def test_anchors(heading: str, anchor: str) -> None:
         ("```console\n$ kcheck eval a b c\n```\n", "unexpected extra argument"),
     ],
 )
-def test_bad_commands_are_told(text: str, problem: str) -> None:
+def test_bad_commands_are_reported(text: str, problem: str) -> None:
     (found,) = commands_in(text)
     assert problem in found
 
 
-def test_a_setting_that_does_not_exist_is_told(write: Write) -> None:
+def test_an_unknown_setting_is_refused(write: Write) -> None:
     write({"kcheck.yaml": "clusters:\n  - {root: ., var_file: x}\n"})
     with pytest.raises(ConfigError, match="var_file"):
         settings.load(["."])

@@ -45,7 +45,7 @@ def test_a_run_is_counted(script: Any, write: Write) -> None:
     assert any(key[0] == "free-control-plane" for key in outcome.findings)
 
 
-def test_what_changed_is_printed(script: Any) -> None:
+def test_differences_of_two_outcomes_are_printed(script: Any) -> None:
     key, other = ("rule", "main.tf", "3", "cluster"), ("rule", "main.tf", "9", "cluster")
     old = script.Outcome(findings={key: "error a", other: "info b"}, undecided={("rule", "pool"): "var.x"})
     new = script.Outcome(findings={key: "error c"}, undecided={("more", "pool"): "var.y"}, crash="KeyError")

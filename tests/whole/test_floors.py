@@ -255,7 +255,7 @@ def test_files_are_read_in_one_place() -> None:
     assert offenders((module, reads(module)) for module in modules(but=READ_BY_THEMSELVES)) == {}
 
 
-def test_what_reads_by_itself_has_a_reason() -> None:
+def test_modules_listed_as_reading_by_themselves_do_read() -> None:
     assert [module for module in READ_BY_THEMSELVES if not reads(module)] == []
 
 

@@ -107,7 +107,7 @@ def test_no_command_writes_through_a_link(place: Path, case: str, kind: str) -> 
     assert sorted(path.name for path in place.iterdir()) == ["victim", "work"]
 
 
-def test_what_the_user_names_may_be_anywhere(place: Path) -> None:
+def test_output_that_the_user_names_may_be_anywhere(place: Path) -> None:
     (place / "work/.git").mkdir()
     for command in (
         "generate eks --nodes 8 --output ../victim/new",

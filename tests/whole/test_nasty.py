@@ -35,7 +35,7 @@ def test_broken_file_is_a_finding_and_the_rest_is_read(check: Check) -> None:
     assert "at least 300 nodes" in found["free-control-plane"].message
 
 
-def test_what_a_broken_file_leaves_out_is_unknown(check: Check) -> None:
+def test_variables_of_a_broken_file_are_unknown(check: Check) -> None:
     cluster = HEALTHY.replace('name = "a"\n', 'name     = "a"\n  sku_tier = var.tier\n', 1)
     result = check({"main.tf": cluster, "variables.tf": 'variable "tier" {\n  default = \n}\n'})
     assert "free-control-plane" not in names(result)
@@ -163,7 +163,7 @@ def test_cycles_are_findings(name: str, write: Write) -> None:
     assert not result.bugs
 
 
-def test_what_only_looks_like_a_cycle_is_none(write: Write) -> None:
+def test_outputs_that_only_look_like_a_cycle_are_evaluated(write: Write) -> None:
     write(
         {
             "main.tf": 'module "m" {\n  source = "./m"\n  in = module.m.constant\n}\nlocals {\n  x = module.m.out\n}\n'
@@ -179,7 +179,7 @@ def test_what_only_looks_like_a_cycle_is_none(write: Write) -> None:
 @pytest.mark.parametrize(
     ("kind", "found"), [("Deployment", True), ("NodePool", True), ("DeploymentList", True), ("Gateway", False)]
 )
-def test_only_broken_objects_that_matter_are_told(kind: str, found: bool, write: Write) -> None:
+def test_only_broken_objects_that_matter_are_reported(kind: str, found: bool, write: Write) -> None:
     write({"x.yaml": f"apiVersion: v1\nkind: {kind}\nspec:\n  -   name: a\n    b: 1\n"})
     result = linter.run(Tree(["."]), Config())
     assert [f.rule for f in result.findings] == (["unreadable-file"] if found else [])

@@ -42,7 +42,7 @@ def hook() -> ModuleType:
 
 
 @pytest.mark.parametrize("requirement", DEPENDENCIES, ids=str)
-def test_what_may_break_with_its_next_version_has_an_upper_bound(requirement: Requirement) -> None:
+def test_libraries_of_version_0_have_an_upper_bound(requirement: Requirement) -> None:
     assert version(requirement.name) in requirement.specifier  # also where the oldest of all are installed
     locked = dict(line.partition(";")[0].strip().split("==") for line in LOCK.splitlines() if "==" in line)
     now = locked[requirement.name.lower()]

@@ -43,7 +43,7 @@ def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert screen.getvalue().endswith("\r\x1b[K")
 
 
-def test_what_is_quick_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quick_runs_print_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     with printing.show_progress() as tell:

@@ -43,7 +43,7 @@ def late(*_: object) -> None:
     raise DeadlineError
 
 
-def test_what_was_found_in_time_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_before_the_timeout_are_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = CliRunner().invoke(cli, ["check", "."])
     monkeypatch.setattr(
         "kcheck.engine.deciding.things", lambda kind, world: late() if kind == "image" else things(kind, world)
@@ -57,7 +57,7 @@ def test_what_was_found_in_time_is_reported(tree: Path, monkeypatch: pytest.Monk
     assert run.stderr.endswith("kcheck: stopped after 60 s (--timeout).\n")
 
 
-def test_what_is_said_of_files_is_said_after_the_time_too(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_about_files_are_reported_after_the_timeout(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tree / "broken.tf").write_text("a =\n")
 
     def late_things(kind: str, world: World) -> object:
@@ -75,7 +75,7 @@ def test_what_is_said_of_files_is_said_after_the_time_too(tree: Path, monkeypatc
     assert "kinds of objects were not checked: image" in " ".join(run.stdout.split())
 
 
-def test_what_was_not_read_in_time_is_said(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_unread_at_the_timeout_are_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "read", late)
     run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
     assert run.exit_code == 3

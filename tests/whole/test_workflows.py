@@ -111,7 +111,7 @@ def test_jobs_may_do_little(name: str) -> None:
     assert writes == may.get(name, set())
 
 
-def test_what_others_copy_installs_this_version_and_one_checkout() -> None:
+def test_copied_commands_install_this_version_from_one_checkout() -> None:
     """In documents, in the job for GitLab and in the action: no name on an index, and one pinned checkout."""
     names = [
         "README.md",

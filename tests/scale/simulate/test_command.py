@@ -316,7 +316,7 @@ def test_what_if_names_fixes_that_fix_takes(write: Write) -> None:
         (("missing",), "missing: no such file or folder"),
     ],
 )
-def test_wrong_use_is_told(arguments: tuple[str, ...], told: str, write: Write) -> None:
+def test_wrong_options_exit_with_2_and_the_reason(arguments: tuple[str, ...], told: str, write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, _, err = run(*arguments)
     assert code == 2
@@ -335,7 +335,7 @@ def test_nodes_of_no_known_pool_are_one_pool(write: Write) -> None:
     assert "at $30 per node-hour" in out
 
 
-def test_nothing_to_simulate_is_said(write: Write) -> None:
+def test_nothing_to_simulate_is_reported(write: Write) -> None:
     write({"job.yaml": JOB})
     code, out, err = run(".")
     assert (code, out) == (0, "")

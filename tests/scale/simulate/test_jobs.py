@@ -220,7 +220,7 @@ def test_a_run_of_any_size_is_bounded(write: Write) -> None:
     assert CliRunner().invoke(cli, ["check", "."]).exit_code in (0, 1)
 
 
-def test_what_is_printed_names_every_job(write: Write) -> None:
+def test_the_output_names_every_job(write: Write) -> None:
     found(write, QUEUE.replace("COHORT\n", ""), job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT))
     out = CliRunner().invoke(cli, ["simulate", "."]).stdout
     assert "2 jobs on 35 nodes, 10 min of work" in out

@@ -56,7 +56,7 @@ def test_every_delay_replaces_a_parameter(write: Write) -> None:
     assert (cloud.loop, cloud.loop_per_node, cloud.interruptions) == (0.25, 0.0025, 0.02)
 
 
-def test_what_is_not_measured_is_the_profiles(write: Write) -> None:
+def test_unmeasured_delays_come_from_the_profile(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {boot: 95s}\n", "main.tf": CLUSTER})
     profile = parameters.cloud_parameters("aks", parameters.loop_times(33)[1])
     assert one.case.cloud.boot == 95

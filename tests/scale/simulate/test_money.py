@@ -207,7 +207,7 @@ def test_batch_saves_little_with_the_loops_of_today() -> None:
     assert simulate(case).summary.total - simulate(large).summary.total < 120
 
 
-def test_what_may_be_nothing_is_not_said_and_no_warning(write: Write) -> None:
+def test_a_saving_that_may_be_zero_is_an_info_without_money(write: Write) -> None:
     """A large cluster whose largest job runs on few nodes: batches of deletions are no matter to it."""
     job = JOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 8").replace("128", "20")
     write({"main.tf": SLOW.replace("= 200", "= 900"), "job.yaml": job})
@@ -237,7 +237,7 @@ def test_fixes_below_100_nodes_are_shown(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_person_has_to_change_is_shown_too(write: Write) -> None:
+def test_changes_by_hand_are_in_the_table(write: Write) -> None:
     write({"main.tf": EKS % "1.33" + GROUP % ("a", "a", "m5.large", 450)})
     out = ran("simulate", ".", "--what-if")
     row = next(line for line in out.splitlines() if line.startswith("  slow-node-deletion"))

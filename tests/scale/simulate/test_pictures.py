@@ -66,7 +66,7 @@ def test_nodes_of_a_column_are_those_that_are_there_on_average() -> None:
     assert nodes["idle"] == pytest.approx([0, 0, 0, 1])
 
 
-def test_what_is_beyond_the_end_is_not_drawn() -> None:
+def test_spans_beyond_the_end_are_not_drawn() -> None:
     nodes = results.part_nodes([Span("idle", 50, 150), Span("boot", 150, 200)], 100, 2)
     assert (nodes["idle"], nodes["start"]) == ([0, 1], [0, 0])
 
@@ -173,7 +173,7 @@ def test_without_what_if_nothing_is_said_of_fixes(write: Write) -> None:
     assert "What fixes would save" not in page(".").texts
 
 
-def test_what_stops_a_run_is_said_and_both_runs_are_drawn(write: Write) -> None:
+def test_a_wall_is_named_and_both_runs_are_drawn(write: Write) -> None:
     write(WALLED)
     words = page(".")
     assert {"With these limits", "Without these limits"} <= set(words.texts)
@@ -219,6 +219,6 @@ def test_a_page_needs_nothing_else(write: Write) -> None:
     assert text == run(".", "--format", "html")[1]
 
 
-def test_what_a_page_says_of_the_model_is_in_its_guide() -> None:
+def test_the_limits_of_the_model_are_in_the_guide() -> None:
     guide = " ".join((ROOT / "docs" / "simulate.md").read_text().split())
     assert simulation.NOT_MODELLED in guide

@@ -118,7 +118,7 @@ def test_the_last_wave_may_be_small() -> None:
     assert summary.phases["work"] == pytest.approx(7 * 600)
 
 
-def test_a_spot_machine_takes_the_wave_in_progress_only() -> None:
+def test_losing_a_spot_node_repeats_only_the_running_wave() -> None:
     cloud = replace(CLOUD, interruptions=0.5)
     case = Case((Pool("p", 20, spot=True),), Job(10, 600, completions=100, parallel=10), FLAGS, cloud)
     waves = simulate(case).summary

@@ -294,7 +294,7 @@ def test_reports_are_not_written_elsewhere(repository: Path) -> None:
     assert run("check", ".", "--output-file", f"json={repository / '../mine.json'}").exit_code in (0, 1)
 
 
-def test_what_holds_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_boundary_is_the_repository_or_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = os.path.realpath(tmp_path)
     add(tmp_path, {"a/.git/HEAD": "", "a/b/x.tf": "", "c/x.tf": "", "ab/x.tf": ""})
     monkeypatch.chdir(tmp_path / "a/b")

@@ -39,7 +39,7 @@ def nothing() -> None:
     """A look at which nothing has changed."""
 
 
-def test_what_is_written_new_or_gone(write: Write, act: Act) -> None:
+def test_changed_new_and_deleted_files_are_noticed(write: Write, act: Act) -> None:
     write({"a.tf": "a", "b/c.yaml": "c", "b/d.yaml": "d", ".git/index": "x", "node_modules/m.yaml": "m"})
     watcher = Watcher(["."])
     act(

@@ -83,7 +83,7 @@ def test_nothing_is_written_if_the_disk_is_full(tmp_path: Path, monkeypatch: pyt
     assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [b"old\n", b"old\n"]
 
 
-def test_what_was_written_is_said_if_a_later_file_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_the_files_already_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [file(tmp_path / "a.tf"), file(tmp_path / "b.tf"), file(tmp_path / "c.tf")]
     replace = os.replace
 

@@ -76,12 +76,12 @@ def test_encrypted_files_are_said_and_not_read(name: str, data: bytes, write: Wr
     assert "unreadable-file" not in run.output
 
 
-def test_an_encrypted_file_of_variables_that_nobody_asked_for_is_said(write: Write) -> None:
+def test_an_encrypted_variable_file_is_skipped(write: Write) -> None:
     write({"main.tf": CLUSTER, "envs/prod.tfvars": b"\0GITCRYPT\0\xff"})
     assert [one.path for one in Tree(["."]).skipped] == ["envs/prod.tfvars"]
 
 
-def test_what_an_encrypted_file_declares_is_unknown_not_absent(check: Check) -> None:
+def test_locals_of_an_encrypted_file_are_unknown_not_absent(check: Check) -> None:
     main = CLUSTER.replace('"train"', "local.name")
     result = check({"main.tf": main, "locals.tf": b"\0GITCRYPT\0\xff"})
     assert not result.bugs
@@ -136,7 +136,7 @@ def test_encrypted_values_of_variables_are_unknown(check: Check) -> None:
 
 
 @posix
-def test_what_links_lead_to_has_the_path_that_git_has_once(write: Write) -> None:
+def test_linked_files_are_read_once_under_their_own_path(write: Write) -> None:
     top = write({"z/pod.yaml": POD, "z/main.tf": CLUSTER, "shared/job.yaml": POD.replace("p}", "q}"), "a/x.txt": ""})
     (top / "a/link").symlink_to(top / "z")
     (top / "a/job.yaml").symlink_to("../shared/job.yaml")

@@ -152,7 +152,7 @@ CASES = st.lists(st.tuples(WILD, PATHS, NEW, st.integers(0, 9)), min_size=20, ma
 
 @BATCHES
 @given(CASES)
-def test_what_terraform_fmt_accepts_stays_so(
+def test_insertions_keep_files_formatted(
     terraform: str, cases: list[tuple[list[str], list[str], str | int | bool, int]]
 ) -> None:
     texts = {}
@@ -175,7 +175,7 @@ def test_what_terraform_fmt_accepts_stays_so(
 
 @BATCHES
 @given(CASES)
-def test_what_terraform_fmt_accepts_stays_so_with_other_values(
+def test_replaced_values_keep_files_formatted(
     terraform: str, cases: list[tuple[list[str], list[str], str | int | bool, int]]
 ) -> None:
     texts = {}
@@ -203,7 +203,7 @@ def test_what_terraform_fmt_accepts_stays_so_with_other_values(
     ],
     ids=["heredoc", "comment"],
 )
-def test_what_spans_several_lines_is_one_of_a_run(before: str, after: str) -> None:
+def test_multiline_values_are_aligned_with_a_run(before: str, after: str) -> None:
     assert inserted(f"a {{\n{before}}}\n", "min_size", 1) == f"a {{\n{after}}}\n"
 
 

@@ -61,7 +61,7 @@ def both(when: str, problem: str) -> bool | None:
         ("string(1000000.0)", "1e+06"),
     ],
 )
-def test_what_cel_does(text: str, expected: object) -> None:
+def test_expressions_evaluate_as_in_cel(text: str, expected: object) -> None:
     assert run(text) == expected
 
 
@@ -427,7 +427,7 @@ def test_holes(message: str, expected: list[str | Hole]) -> None:
 
 
 @pytest.mark.parametrize("message", ["{", "}", "a } b", "{}", "{ }", "{a", "{a)}", "{(a}", "{'a}", "{a}}", "{{a}"])
-def test_holes_without_partner(message: str) -> None:
+def test_unmatched_braces_are_refused(message: str) -> None:
     with pytest.raises(SyntaxProblem):
         cel.holes(message)
 

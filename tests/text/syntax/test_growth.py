@@ -116,7 +116,7 @@ def test_edits_that_are_made_together(make: Callable[[int], tuple[Source, list[S
     assert work(200) <= 1.3 * 4 * work(50)
 
 
-def test_what_is_wanted_by_many_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_insertion_wanted_by_many_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     _, (place, *_) = blocks(1)
     made: list[Span] = []
     worked_out = edit._added

@@ -117,7 +117,7 @@ VALUES = st.one_of(st.integers(0, 10**6), st.booleans(), st.text("ab:#{}'\" é,"
 @given(
     st.lists(NAMES, min_size=1, max_size=4, unique=True), st.lists(NAMES, min_size=1, max_size=3), VALUES, st.booleans()
 )
-def test_what_is_inserted_reads_back(names: list[str], path: list[str], value: str | int | bool, flow: bool) -> None:
+def test_inserted_values_read_back(names: list[str], path: list[str], value: str | int | bool, flow: bool) -> None:
     names = [name for name in names if name != path[0]] or ["other"]
     if path[0] in names:
         return

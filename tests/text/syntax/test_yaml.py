@@ -323,7 +323,7 @@ def test_problem_in_plain_words_at_the_place(text: str, words: str, place: tuple
     assert "\n" not in message
 
 
-def test_problem_says_what_pyyaml_said() -> None:
+def test_a_problem_quotes_pyyaml() -> None:
     assert problem("a: b: c")[0].endswith("(mapping values are not allowed in this context)")
     assert "while scanning a quoted scalar: found unexpected end of stream" in problem("a: 'b")[0]
 
