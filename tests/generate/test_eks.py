@@ -76,7 +76,7 @@ def test_two_clusters_of_an_account_share_no_names(machine: str, autoscaler: str
 
 
 def test_each_of_33_interfaces_counts_against_the_quota() -> None:
-    assert "33 a node of gpu-a1" in files(nodes=1000)["README.md"]
+    assert "33 per node of gpu-a1" in files(nodes=1000)["README.md"]
 
 
 @pytest.mark.parametrize(

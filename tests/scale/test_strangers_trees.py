@@ -253,7 +253,7 @@ def test_auto_provisioning_ends_at_its_accelerators(write: Write) -> None:
     project = kcheck.load(".", nodes={"": 100})
     walls = project.capacity(project.inventory.clusters[0])
     (wall,) = (one for one in walls if "a100" in one.arithmetic and one.mechanism == "autoscaling")
-    assert (wall.nodes.exact, wall.arithmetic) == (9, "64 nvidia-tesla-a100; 8 a node of gpu")
+    assert (wall.nodes.exact, wall.arithmetic) == (9, "64 nvidia-tesla-a100; 8 per node of gpu")
 
 
 SEVERAL = """\
