@@ -883,7 +883,7 @@ def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, ima
 def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, image: str) -> None:
     found = only("retired-registry", check, {"pod.yaml": POD % image})
     assert found.fix is None
-    assert "pull it from registry.k8s.io to see that it is there" in found.help
+    assert "pull it from registry.k8s.io to check that it exists" in found.help
 
 
 @pytest.mark.parametrize("registry", ["gcr.io/google_containers", "gcr.io/google-containers", "k8s.gcr.io"])
