@@ -165,7 +165,12 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
     if "exceptions" in tables:
         size = _size(name)
         return _pattern(size), size
-    family, _, size = name.removeprefix(tables.get("prefix", "")).rpartition(".")
+    return _by_family(name)
+
+
+def _by_family(name: str) -> tuple[str, str]:
+    """Return family and size of a type of Amazon or Alibaba Cloud, also as SageMaker calls it: ml.p5.48xlarge."""
+    family, _, size = name.removeprefix("ecs.").removeprefix("ml.").rpartition(".")
     return family, size
 
 
@@ -177,7 +182,7 @@ def _memory_per_vcpu(cloud: str) -> dict[str, float]:
 
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
     """Return the value of a machine type in a table of `instances.yaml`, which has one line per family."""
-    family, _, size = name.removeprefix("ecs.").rpartition(".")
+    family, size = _by_family(name)
     return row(tables_of(cloud).get(table, {}).get(family, "")).get(size) or None
 
 

@@ -9,7 +9,7 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
-from kcheck.inventory.clouds.eks import addon_settings, launch_templates, location
+from kcheck.inventory.clouds.eks import addon_settings, hyperpod, launch_templates, location
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
 from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, upgrade, user_data
 from kcheck.inventory.clouds.reader import (
@@ -186,6 +186,7 @@ class _Eks(Reader):
             owner = self._owner(instance)
             if owner is not None:
                 self._pool(launch_templates.group(instance, self.fields(GROUP, instance), templates), owner)
+        self.found.pools += hyperpod.pools(self, self.by_reference(Cluster, CLUSTER))
 
     def _pool(self, group: NodeGroup, owner: Value[Cluster]) -> None:
         instance, fields, cluster, types = group.instance, group.fields, known(owner), group.types()
