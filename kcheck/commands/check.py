@@ -201,7 +201,7 @@ def next_step(context: click.Context, report: Report) -> str:
 
 
 def _suggested(context: click.Context, name: str, *words: str, flags: Collection[str] = ()) -> str:
-    """Format a command with the arguments given to this one that it takes; it is imported here."""
+    """Format a follow-up command with those of this command's arguments that it accepts."""
     group = context.find_root().command
     command = group.get_command(context, name) if isinstance(group, click.Group) else None
     taken = {param.name for param in (command.params if command is not None else ())} - {"fail_on"}

@@ -176,7 +176,7 @@ class HookCommand(Command):
     """Command with --hook, to which pre-commit appends file names."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line, without taking file names for options."""
+        """Parse the command line; file names after --hook are never options."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         valued = {name for option in options if not option.is_flag for name in option.opts}
         return super().parse_args(ctx, _with_files_last(args, valued))

@@ -25,7 +25,7 @@ _NARROWEST, _WIDEST = 60, 200
 
 
 def page(text: str | Text) -> None:
-    """Print lines that already end with a newline, or a text: drawn if somebody looks."""
+    """Print a string that ends with a newline, or a Text: styled on a terminal, plain elsewhere."""
     if isinstance(text, str):
         click.echo(visible_lines(text), nl=False)
     elif width := screen():

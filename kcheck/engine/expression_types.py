@@ -143,7 +143,7 @@ class Checker(Struct):
             return
         self._wrong(node, f"{found.described} may be null: ask `{found.word or 'x'} != null` first")
 
-    def _known(self, node: Node, scope: _Scope) -> Type:
+    def _non_null(self, node: Node, scope: _Scope) -> Type:
         """Visit an operand that must not be null."""
         found = self._visit(node, scope)
         if found.kind == "null" or found.nullable:
@@ -152,7 +152,7 @@ class Checker(Struct):
 
     def _wants(self, node: Node, scope: _Scope, *kinds: str) -> Type:
         """Visit an operand that must be of one of some kinds."""
-        found = self._known(node, scope)
+        found = self._non_null(node, scope)
         if found.kind not in (*kinds, "any", "null"):
             wanted = " or ".join(dict.fromkeys(_CALLED.get(kind, f"a {kind}") for kind in kinds))
             self._wrong(node, f"{found.described} is {found.what}; {wanted} is needed here")
@@ -179,7 +179,7 @@ class Checker(Struct):
             self._equal(node, [self._visit(part, scope) for part in parts], scope)
             return BOOL
         if name in _ARITHMETIC:
-            return self._arithmetic(node, [self._known(part, scope) for part in parts])
+            return self._arithmetic(node, [self._non_null(part, scope) for part in parts])
         if name == "-_":
             return self._wants(parts[0], scope, "int", "double")._replace(word="", meaning="")
         if name == "@in":
@@ -194,7 +194,7 @@ class Checker(Struct):
             kinds, result = _FUNCTIONS[name]
             self._wants(parts[0], scope, *kinds)
             return result
-        found = [self._known(part, scope) if name in _CONVERSIONS else self._visit(part, scope) for part in parts]
+        found = [self._non_null(part, scope) if name in _CONVERSIONS else self._visit(part, scope) for part in parts]
         if name == "dyn":
             return found[0] if found[0].kind in ("list", "record") else ANY
         return Type(_CONVERSIONS[name]) if name in _CONVERSIONS else ANY

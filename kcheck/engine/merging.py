@@ -53,8 +53,8 @@ def named(identity: str, own: str = "") -> str:
     return address if where == own else f"{address}{told}"
 
 
-def habits(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge many findings of one rule, for people who read all: any warnings, errors with the same message.
+def merge_repeated(findings: Iterable[Finding]) -> list[Finding]:
+    """Merge repeated findings of a rule: warnings always, errors with the same message.
 
     Two warnings are enough if they have one message, or one remedy for manifests of one folder.
     """

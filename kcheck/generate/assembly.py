@@ -118,7 +118,7 @@ def drafted(intent: Intent) -> dict[str, bytes] | str:
 
 
 def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
-    """Make a tree, with its settings, from unwritten files."""
+    """Make a tree, with its settings, from files in memory."""
     top = folder()
     overlay: dict[str, bytes | None] = {os.path.join(top, *path.split("/")): data for path, data in files.items()}
     config = settings.load([], os.path.join(os.path.relpath(top), _SETTINGS), Disk(overlay))  # roots are relative too

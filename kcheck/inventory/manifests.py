@@ -109,7 +109,7 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
 
 
 def _kinds(clusters: frozenset[str]) -> Kinds:
-    """Return the kinds of objects that are read, with those of clusters."""
+    """Return the kinds of objects to read, including the given cluster kinds."""
     classes = (cloud.node_class for cloud in registry.every() if cloud.node_class)
     names = frozenset((
         *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *gitops.KINDS, *classes,

@@ -180,7 +180,7 @@ def _changes(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
 
 
 def silence(rule: Rule) -> Iterator[Block]:
-    """Yield how to silence a rule."""
+    """Yield the section on silencing a rule."""
     yield Part("Silence it")
     yield Code(f"# kcheck: ignore[{rule.name}] the reason", "yaml")
     yield Prose(

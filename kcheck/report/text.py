@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kcheck.config.numbers import dates
-from kcheck.engine.merging import habits, named
+from kcheck.engine.merging import merge_repeated, named
 from kcheck.report.layout import Column, Line, Table, Text, line, plain
 from kcheck.text.control_characters import escaped, visible
 from kcheck.text.findings import SAFETIES, Finding, Related, Severity, Undecided
@@ -42,7 +42,7 @@ def render(report: Report) -> str:
 
 def folded(report: Report) -> Report:
     """Return a report in which a habit is one finding, for texts of people."""
-    return report._replace(result=replace(report.result, findings=habits(report.result.findings)))
+    return report._replace(result=replace(report.result, findings=merge_repeated(report.result.findings)))
 
 
 def as_text(report: Report, screen: int = 0) -> Iterator[Line]:

@@ -141,7 +141,7 @@ def domains(template: PodTemplate, world: World) -> int:
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:
-    """Return the zones of a pool; the first of several subnets stands for it."""
+    """Return a regional pool's zones; else its first subnet's zone, or that subnet's id."""
     cluster = known(pool.cluster)
     if cluster is None or cloud(cluster.cloud).zones_of_pools != "region":
         subnets = pool.addresses.subnets

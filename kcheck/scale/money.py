@@ -78,7 +78,7 @@ class Bill(NamedTuple):
 def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
     """List what nodes, their disks, the control plane and NAT gateways cost in a month, without traffic.
 
-    All nodes are up, or those that no autoscaler removes. No lines if no node has a price.
+    With `idle`, counts only nodes that no autoscaler removes; else all. No lines if no node has a price.
     """
     entries, hours = world.numbers.limits(cluster.cloud), MONTH // 3600
     pools, every = world.pools.of_cluster(cluster), world.pools.all_of_cluster(cluster)

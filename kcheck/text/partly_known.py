@@ -53,8 +53,8 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
     return spans[:1] == others[:1] and len(uses) <= 1
 
 
-def called(origin: Origin | None, otherwise: str) -> str:
-    """Return the name of a value in the code: its variable, else the last name in use, else `otherwise`."""
+def name_in_code(origin: Origin | None, otherwise: str) -> str:
+    """Name a value as the code does: its variable, else its last reference, else `otherwise`."""
     uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
     names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
     variable = next((name for name in names if name.startswith("var.")), None)

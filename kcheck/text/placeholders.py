@@ -48,7 +48,7 @@ def reason(placeholder: str) -> str:
 
 
 def unknown(texts: Iterable[str], origin: Origin | None = None) -> Unknown | None:
-    """Return the first placeholder of some texts as a value that is unknown; None without any."""
+    """Return an Unknown for the first placeholder in the strings; None if there is none."""
     found = next(filter(None, map(first, texts)), "")
     return Unknown(reason(found), origin) if found else None
 

@@ -136,7 +136,7 @@ def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
 def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Write) -> None:
     write({"eks.tf": CLUSTER, **{f"pool-{name}.tf": POOL.replace("NAME", name) for name in pools}})
     own = found("gpu-pool-never-empty")
-    assert [len(finding.also) for finding in merging.habits(own)] == also
+    assert [len(finding.also) for finding in merging.merge_repeated(own)] == also
     assert len(own) == len(pools)  # reports for programs have each at its place
     printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
     assert printed.count("warning (waste) gpu-pool-never-empty:") == len(also)
@@ -145,7 +145,7 @@ def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Wr
 
 def test_a_habit_goes_through_all_folders_and_names_its_places(write: Write) -> None:
     write({f"{name}/main.tf": CLUSTER + POOL.replace("NAME", name) for name in "abcdefg"})
-    (finding,) = merging.habits(found("gpu-pool-never-empty"))
+    (finding,) = merging.merge_repeated(found("gpu-pool-never-empty"))
     assert len(finding.parts) == 7
     printed = CliRunner().invoke(cli, ["check", "--select", "gpu-pool-never-empty"]).stdout
     assert [f"also: {name}/main.tf:11  GPU pool aws_eks_node_group.{name} keeps" in printed for name in "bcde"] == [
@@ -163,7 +163,7 @@ OLD = 'resource "aws_eks_cluster" "main" {\n  name    = "train"\n  version = "VE
 def test_errors_of_one_sentence_are_a_habit(write: Write) -> None:
     """A version that is too old in many clusters is one thing to do; a range that is full is another one in each."""
     write({f"{name}/main.tf": OLD.replace("VERSION", "1.27" if name < "e" else "1.26") for name in "abcdef"})
-    own = merging.habits(found("unsupported-kubernetes"))
+    own = merging.merge_repeated(found("unsupported-kubernetes"))
     assert [(len(one.also), "1.27" in one.message) for one in own] == [(3, True), (0, False), (0, False)]
 
 
@@ -171,7 +171,7 @@ def test_errors_are_no_habit(write: Write) -> None:
     """Each has numbers of its own, and is looked at alone."""
     pod = PODS.replace("k8s.gcr.io", "docker.io")
     write({f"pods-{name}.yaml": pod.replace("NAME", name) for name in "abcde"})
-    assert [one.severity for one in merging.habits(found("docker-hub-image"))] == [Severity.ERROR] * 5
+    assert [one.severity for one in merging.merge_repeated(found("docker-hub-image"))] == [Severity.ERROR] * 5
 
 
 def test_images_of_one_file(write: Write) -> None:
@@ -271,7 +271,7 @@ def test_manifests_of_one_folder_with_one_remedy_are_one_finding_of_a_text(write
     write({"b/two.yaml": RAY_JOB.replace("NAME", "two-b").replace("spec:\n", f"spec:\n{kept}", 1)})  # another remedy
     own = found("ray-cluster-outlives-job")
     assert [one.also for one in own] == [()] * 4
-    read = [(one.object, len(one.also)) for one in merging.habits(own)]
+    read = [(one.object, len(one.also)) for one in merging.merge_repeated(own)]
     assert read == [("a/one.yaml:RayJob/one-a", 1), ("b/one.yaml:RayJob/one-b", 0), ("b/two.yaml:RayJob/two-b", 0)]
 
 
@@ -281,4 +281,4 @@ def test_templates_of_a_chart_with_one_remedy_are_one_finding_of_a_text(write: W
     write({"Chart.yaml": "apiVersion: v2\nname: ray\nversion: 1.0.0\n", **files})
     own = found("ray-cluster-outlives-job")
     assert [one.also for one in own] == [()] * 2
-    assert [len(one.also) for one in merging.habits(own)] == [1]
+    assert [len(one.also) for one in merging.merge_repeated(own)] == [1]

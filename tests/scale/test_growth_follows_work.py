@@ -90,7 +90,7 @@ def read(write: Write, pools: str, manifest: str = "", nodes: int | None = None)
 )
 def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], write: Write) -> None:
     world, cluster = read(write, pools, manifest)
-    assert [pool.display_name for pool in world.pools.taking(cluster)] == expected
+    assert [pool.display_name for pool in world.pools.growing_pools(cluster)] == expected
 
 
 AKS = """\

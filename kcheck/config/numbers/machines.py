@@ -103,7 +103,7 @@ def machine(cloud: str, name: str) -> Machine | None:
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
-    """Return the network interfaces of an instance and the IPv4 addresses of each; None if unknown."""
+    """Return the number of a machine type's network interfaces, and of IPv4 addresses on each; None if unknown."""
     found = _entry(cloud, "interfaces", name)
     if found is None:
         return None

@@ -214,7 +214,7 @@ def row(line: str) -> dict[str, str]:
 
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
-    """Return the limits of a cloud by `group.name`, including those of every cloud."""
+    """Return the limits of a cloud by `group.name`, including those that apply to all clouds."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
     return _entries("any", "limits") | own
 

@@ -17,7 +17,7 @@ from kcheck.model import NOTHING, Cluster, Inventory, Machine, Network, NodePool
 from kcheck.terraform import missing_modules, providers
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.need import need, or_unknown
-from kcheck.text.partly_known import address_of, called, possible
+from kcheck.text.partly_known import address_of, name_in_code, possible
 from kcheck.text.regex import regex
 from kcheck.text.text import grouped
 from kcheck.text.units import as_text
@@ -181,7 +181,7 @@ class Reader:
         """Add a subnet."""
         cidr = fields.text("cidr")
         if isinstance(cidr, Unset) and cidr.origin.missing is None and len(cidr.origin.spans) > 1:
-            cidr = Unknown(f"{called(cidr.origin, 'its range')} is empty", cidr.origin)
+            cidr = Unknown(f"{name_in_code(cidr.origin, 'its range')} is empty", cidr.origin)
         found = fields.record_of(
             Subnet, self.identity(address), fields.record.span, self.cloud, address, self.folder,
             gap=self.gap, name=fields.text("name"), cidr=cidr, network=network, tags=tags,
@@ -388,7 +388,7 @@ def resolve_list(
 def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
     """Return what a pool is given of `what`; Unknown if that is an empty list, which no cloud takes."""
     empty = isinstance(found, Known) and not found.value
-    return Unknown(f"{called(found.origin, what)} is empty", found.origin) if empty else found
+    return Unknown(f"{name_in_code(found.origin, what)} is empty", found.origin) if empty else found
 
 
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:

@@ -46,7 +46,7 @@ class Group(Struct, frozen=True):
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> list[Group]:
-    """List the pods of an object, by the table of kinds; else those of every template, as of unknown kinds."""
+    """List an object's pods by its kind's table entry; without one, those of every template found."""
     return [one for place in entry["pods"] for one in _groups(item, place)] or _searched(item)
 
 

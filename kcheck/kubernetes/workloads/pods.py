@@ -351,7 +351,7 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     for one in yaml.items(term, "labelSelector", "matchExpressions"):
         mine, values = (
             own.get(str(known(text(one, "key")))),
-            [references.single(value) for value in yaml.items(one, "values")],
+            [references.scalar_text(value) for value in yaml.items(one, "values")],
         )
         operator = str(known(text(one, "operator")))
         sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")

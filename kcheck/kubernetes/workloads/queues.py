@@ -114,7 +114,7 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _cohort(item: Object) -> Value[str]:
-    """Return the cohort of a ClusterQueue, or the parent of a cohort, by the names of all versions."""
+    """Return a ClusterQueue's cohort or a Cohort's parent, under its name in any API version."""
     name, old_name = ("parentName", "parent") if item.kind == "Cohort" else ("cohortName", "cohort")
     return first_set(text(item.root, "spec", name), text(item.root, "spec", old_name))
 

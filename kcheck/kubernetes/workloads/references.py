@@ -100,7 +100,7 @@ def node_terms(
         ):
             key, operator = known(text(one, "key")), known(text(one, "operator"))
             key = _HOST if key == "metadata.name" else key  # the name of a node, as its label nearly always has it
-            values = [single(value) for value in yaml.items(one, "values")]
+            values = [scalar_text(value) for value in yaml.items(one, "values")]
             if key is None or gap(one, "values") or None in values:
                 return Unknown("part of the node affinity is not known", Origin((term.span,)))
             own.append(Requirement(str(key), str(operator or "In"), tuple(map(str, values))))
@@ -110,7 +110,7 @@ def node_terms(
     return Known(tuple(terms), Origin((written.span,)))
 
 
-def single(node: yaml.Target) -> str | None:
+def scalar_text(node: yaml.Target) -> str | None:
     """Return a scalar as text; None if unknown or not a scalar."""
     value = value_of(node) if isinstance(node, yaml.Scalar) else None
     return as_text(value.value) if isinstance(value, Known) else None

@@ -171,5 +171,5 @@ def _variables() -> str:
 
 
 def _colored(css: str, own: dict[str, str]) -> str:
-    """Replace CSS variables by colours, as few programs but browsers know them."""
+    """Replace CSS variables with their colours: few programs other than browsers support them."""
     return _VARIABLE.sub(lambda match: own[match[1]], css)

@@ -83,7 +83,7 @@ class SimulationResult(NamedTuple):
 
     @property
     def unpriced(self) -> int:
-        """Nodes of the median run that have no price."""
+        """Number of nodes without a price in the median run."""
         pairs = zip(self.scenario.case.pools, self.middle.summary.uses, strict=True)
         return sum(use.nodes for pool, use in pairs if pool.price is None)
 

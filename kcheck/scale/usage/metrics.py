@@ -108,7 +108,7 @@ class Metric(Struct, frozen=True):
 
 
 def window(seconds: int) -> str:
-    """Format a range that includes its newer end only: Prometheus 2 counts a sample on the older end, too."""
+    """Format a range 1 ms short, without its older end: Prometheus 2 includes both ends."""
     return f"{seconds * 1000 - 1}ms"
 
 

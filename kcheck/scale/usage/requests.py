@@ -329,7 +329,7 @@ def excess(one: Request, world: World) -> Value[str]:
 
 
 def excess_amount(one: Request, world: World) -> Value[int]:
-    """Return the excess of all its pods above the need, in its unit."""
+    """Return how much all its pods request beyond their need, in the unit of the resource."""
     return computed(one, _together(one, world))
 
 

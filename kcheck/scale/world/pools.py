@@ -259,11 +259,11 @@ class Pools(Memory):
         found = placement.requirements(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
         return [one for one in found if one.fits is False]
 
-    def taking(self, cluster: Cluster) -> list[NodePool]:
-        """List the pools that grow with a cluster: those that its jobs fit, else those with accelerators.
+    def growing_pools(self, cluster: Cluster) -> list[NodePool]:
+        """List the pools that grow with a cluster.
 
-        Jobs with accelerators decide, else jobs of several pods, which grow on autoscaled pools without any. Pools of a
-        fixed size, or for the system, grow only where no others do.
+        They are the pools that its accelerator jobs fit, else, for jobs of several pods, autoscaled pools without
+        accelerators, else pools with accelerators. Pools of a fixed size, or for the system, grow only if no others do.
         """
         pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
         scaled = [pool for pool in pools if known(pool.size.autoscaled)]

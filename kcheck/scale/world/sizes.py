@@ -193,7 +193,7 @@ class Sizes(Memory):
         planes = tuple(equals(pool.mode, CONTROL_PLANE) for pool in pools)
         if any(planes) and not any(growable):
             growable = tuple(not plane for plane in planes)
-        taking = {pool.id for pool in self._pools.taking(cluster)}
+        taking = {pool.id for pool in self._pools.growing_pools(cluster)}
         return Growth(
             tuple(maxima),
             growable,

@@ -9,7 +9,7 @@ from kcheck.terraform.functions.signature import Table, integer, settled, text
 from kcheck.text.data_types import STRING, list_of
 from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.need import NotKnown, first_unknown, need
-from kcheck.text.partly_known import called
+from kcheck.text.partly_known import name_in_code
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
 
@@ -48,7 +48,7 @@ def _range(datum: Datum) -> str:
     """Read the text of a CIDR; raise EvaluationError naming the input if it is empty or null."""
     value = settled(datum)
     if value is None or value == "":
-        raise EvaluationError(f"{called(datum.origin, 'a range')} is {'null' if value is None else 'empty'}")
+        raise EvaluationError(f"{name_in_code(datum.origin, 'a range')} is {'null' if value is None else 'empty'}")
     return text(datum)
 
 

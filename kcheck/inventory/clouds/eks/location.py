@@ -115,7 +115,7 @@ def _followed(root: Module, datum: Datum) -> Iterator[Datum]:
 
 
 def _filtered(record: Record) -> Iterable[Datum]:
-    """Yield the VPC that a data source's filters select, if it is one."""
+    """Yield the VPC id of a data source's vpc-id filter, if it names exactly one."""
     for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
         if isinstance(key, Known) and key.value == "vpc-id" and isinstance(values, Known):

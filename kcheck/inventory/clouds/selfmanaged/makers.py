@@ -129,7 +129,7 @@ def add(
     groups = [*_groups(fields), *apart]
     for name, own in grouped(groups, _named).items():
         inventory.pools.append(_pool(cluster, name, own, addresses))
-    if any(_works(one) and (not one.has("count") or known(one.number("count")) != 0) for one in groups):
+    if any(_is_worker(one) and (not one.has("count") or known(one.number("count")) != 0) for one in groups):
         return
     why = f"the nodes of {address} are not in this code; set --nodes N"
     inventory.pools.append(clusters.node_pool(cluster, "nodes", clusters.unknown_size(why, origin), addresses))
@@ -144,14 +144,14 @@ def _groups(fields: Fields) -> Iterator[Fields]:
         yield from (Fields(clusters.CLOUD, f"{fields.resource}.group", one) for one in next(filter(None, found), ()))
 
 
-def _works(group: Fields) -> bool:
-    """Whether nodes run pods of users, by their roles or the name of their group."""
+def _is_worker(group: Fields) -> bool:
+    """Whether a group's nodes run user pods, by their roles or the group's name."""
     roles = group.read("worker")
     return isinstance(roles, Unknown) or any(word in str(known(roles)) for word in ("true", "worker", "edge"))
 
 
 def _named(group: Fields) -> str:
-    return text_of(group.text("name")) or ("nodes" if _works(group) else "control plane")
+    return text_of(group.text("name")) or ("nodes" if _is_worker(group) else "control plane")
 
 
 def _pool(cluster: Cluster, name: str, own: list[Fields], addresses: Addresses) -> NodePool:
@@ -162,7 +162,7 @@ def _pool(cluster: Cluster, name: str, own: list[Fields], addresses: Addresses) 
     if first.has("count") and len(own) > 1:
         count = Unknown(f"several pools of {cluster.address} have names that are not known", origin)
     pool = clusters.node_pool(cluster, name, clusters.fixed_size(count, origin), addresses, place)
-    pool = replace(pool, mode=NOTHING if _works(first) else Known(CONTROL_PLANE, origin))
+    pool = replace(pool, mode=NOTHING if _is_worker(first) else Known(CONTROL_PLANE, origin))
     if first.has("instance_type"):
         kind = first.text("instance_type")
         return pool if isinstance(kind, Unset) else replace(pool, machine=clusters.machine_of(kind, origin))
