@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from kcheck import __version__
 from kcheck.engine import rule_words, rules
-from kcheck.engine.evaluator import joined_condition, records_expression
+from kcheck.engine.rule_evaluator import joined_condition, records_expression
 from kcheck.text import bundled
 from kcheck.text.syntax import cel, cel_tree
 

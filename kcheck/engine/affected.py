@@ -4,11 +4,11 @@ import os
 from collections.abc import Collection
 from typing import NamedTuple
 
-from kcheck.engine.deciding import owners
 from kcheck.engine.linter import Linter
+from kcheck.engine.rule_outcomes import owners
 from kcheck.inventory.reading import Reading
 from kcheck.model import FieldError, Flag, Input, Manifest, Resource, Service, Thing, Workload
-from kcheck.scale.basics import cluster_of
+from kcheck.scale.word_helpers import cluster_of
 from kcheck.scale.world import World
 from kcheck.text.files import system
 from kcheck.text.files.tree import TERRAFORM, VARIABLES

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kcheck.config.config import ConfigError, nearest
 from kcheck.engine import judged, merging, rules
-from kcheck.engine.deciding import Checks
 from kcheck.engine.judged import Judged
+from kcheck.engine.rule_outcomes import Checks
 from kcheck.engine.suppressions import Suppressions
 from kcheck.inventory import reader
 from kcheck.inventory.reading import Reading
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.config.config import Config
-    from kcheck.engine.deciding import Bug, Outcome
     from kcheck.engine.rule import Rule
+    from kcheck.engine.rule_outcomes import Bug, Outcome
     from kcheck.inventory.reading import Kept
     from kcheck.model import Thing
     from kcheck.text.files.tree import Tree

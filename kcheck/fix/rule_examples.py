@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from kcheck.config import settings
 from kcheck.config.config import Config, parse_price
 from kcheck.engine import linter, rule_words, rules
-from kcheck.engine.evaluator import Evaluator, joined_condition
 from kcheck.engine.linter import Result
 from kcheck.engine.rule import Example, Rule
+from kcheck.engine.rule_evaluator import Evaluator, joined_condition
 from kcheck.engine.rule_words import LONGEST_DETAIL, LONGEST_HEADLINE, Mistake, failed_at
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.raw_views import SUBJECTS as RAW

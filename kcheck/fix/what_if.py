@@ -14,10 +14,10 @@ from kcheck.engine.rule_words import saving_words
 from kcheck.engine.words.subjects import things
 from kcheck.fix import fix
 from kcheck.fix.fix import Fixes
-from kcheck.scale.basics import cluster_of
 from kcheck.scale.savings import Saving as ChangeSaving
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.results import Saving, SimulationResult
+from kcheck.scale.word_helpers import cluster_of
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
 from kcheck.text.values import Known, known

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from kcheck.config.config import Config
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import Described, Kept, OfFile, Reading
-from kcheck.kubernetes import fields, gitops, images, releases
+from kcheck.kubernetes import field_errors, gitops, images, releases
 from kcheck.kubernetes.charts import Charts
 from kcheck.kubernetes.objects import Manifests, Object, objects_in
 from kcheck.kubernetes.releases import Release
-from kcheck.kubernetes.workloads import jobs, prometheus, queues, references, sharings
+from kcheck.kubernetes.workloads import gpu_sharing, jobs, prometheus, queues, references
 from kcheck.model import Addon, Inventory, Manifest, Raw, Thing
 from kcheck.text import deadline
 from kcheck.text.files.boundary import contains_path
@@ -42,7 +42,7 @@ def _of_release(release: Release) -> Described:
         *(("addons", addon) for addon in addons),
         *(("autoscalers", autoscaler) for autoscaler in autoscalers.of_release(release)),
         *([("workloads", workload)] if workload is not None else ()),
-        *(("sharings", sharing) for sharing in sharings.of_release(release)),
+        *(("sharings", sharing) for sharing in gpu_sharing.of_release(release)),
         *((queues.LISTS[type(one)], one) for one in (*queues.of_release(release), *prometheus.of_release(release))),
     ]
 
@@ -155,7 +155,7 @@ class Objects:
         found += [("addons", addon) for addon in _installed_products(item)]
         found += [("services", service) for service in jobs.services(item)]
         found += [("definitions", one) for one in references.defined(item, label)]
-        found += [("field_errors", error) for error in fields.errors(item, label)]
+        found += [("field_errors", error) for error in field_errors.errors(item, label)]
         return [*found, *((queues.LISTS[type(one)], one) for one in queues.read(item))]
 
     def add_watchers(self) -> list[Thing]:

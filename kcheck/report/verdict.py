@@ -10,9 +10,9 @@ from kcheck.model import Cluster, Thing
 from kcheck.report import capacity
 from kcheck.report.places import by_name
 from kcheck.scale import savings, walls
-from kcheck.scale.basics import cluster_of
 from kcheck.scale.money import month
 from kcheck.scale.savings import Saving
+from kcheck.scale.word_helpers import cluster_of
 from kcheck.scale.world import World
 from kcheck.text.findings import Finding
 from kcheck.text.units import between, counted, money, node_hours, readable, rough

@@ -13,8 +13,8 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, Cni, NodePool, PodRange, Subnet
 from kcheck.scale import placement
-from kcheck.scale.basics import parsed
 from kcheck.scale.growth import Demand, addresses_needed, surge_bounds
+from kcheck.scale.word_helpers import parsed
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.ip_ranges import parse_cidr, prefix_of, range_of, usable_addresses

@@ -11,10 +11,10 @@ from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import deletion, placement
-from kcheck.scale.basics import anyone, cluster_of, computed, is_default, may_count, parsed, unknown_size
 from kcheck.scale.pools import autoscaled
 from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
+from kcheck.scale.word_helpers import anyone, cluster_of, computed, is_default, may_count, parsed, unknown_size
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.sizes import vcpus
 from kcheck.text.amount import Amount

@@ -1,7 +1,7 @@
 """Bundles: objects that are applied together, to one cluster or from one folder."""
 
 from kcheck.model import PriorityClass, Thing, Workload
-from kcheck.scale.basics import anyone
+from kcheck.scale.word_helpers import anyone
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need

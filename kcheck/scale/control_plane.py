@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, Thing
-from kcheck.scale.basics import anyone, computed, parsed
+from kcheck.scale.word_helpers import anyone, computed, parsed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.ip_ranges import range_of

@@ -12,9 +12,9 @@ from msgspec.structs import asdict
 from kcheck.config.numbers import fabrics
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, PodTemplate, Workload
-from kcheck.scale.basics import anyone, computed, runs
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import fewest
+from kcheck.scale.word_helpers import anyone, computed, runs
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders

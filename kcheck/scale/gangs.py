@@ -3,9 +3,9 @@
 import re
 
 from kcheck.model import Cluster, Scheduler, Workload
-from kcheck.scale.basics import computed
 from kcheck.scale.control_plane import minor
 from kcheck.scale.queues import queued_by_default
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import NotKnown, need

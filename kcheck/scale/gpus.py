@@ -2,7 +2,7 @@
 
 from kcheck.config.numbers import flags, machines
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
-from kcheck.scale.basics import anyone, computed, may_count, runs
+from kcheck.scale.word_helpers import anyone, computed, may_count, runs
 from kcheck.scale.world import World
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.amount import Amount

@@ -5,8 +5,8 @@ from kcheck.inventory.clouds import registry
 from kcheck.model import Container, Image, Workload, image_names
 from kcheck.model.image_names import Ending
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, parsed
 from kcheck.scale.walls import egress
+from kcheck.scale.word_helpers import computed, parsed
 from kcheck.scale.world import World
 from kcheck.text import placeholders
 from kcheck.text.amount import Amount

@@ -5,9 +5,9 @@ import re
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
 from kcheck.scale import money, placement
-from kcheck.scale.basics import computed, is_default
 from kcheck.scale.bundles import classes_in, default_classes
 from kcheck.scale.queues import stopped_by_queue
+from kcheck.scale.word_helpers import computed, is_default
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.files import system

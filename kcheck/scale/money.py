@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kcheck.config.numbers.machines import Price
 from kcheck.model import Cluster, NodePool
-from kcheck.scale.basics import computed
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.text.units import counted, listed
 from kcheck.text.values import Known, Unknown, Value, equals, known, reason_of

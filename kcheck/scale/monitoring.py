@@ -1,7 +1,7 @@
 """Prometheus servers and their needs, and exporters of GPU metrics."""
 
 from kcheck.model import Cluster, Monitor
-from kcheck.scale.basics import anyone, computed, runs
+from kcheck.scale.word_helpers import anyone, computed, runs
 from kcheck.scale.world import World
 from kcheck.text.need import need
 from kcheck.text.regex import regex

@@ -6,8 +6,8 @@ from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import CLOUDS, owners
 from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Volume, Workload
 from kcheck.scale import placement
-from kcheck.scale.basics import computed, may_count
 from kcheck.scale.jobs import alike
+from kcheck.scale.word_helpers import computed, may_count
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders

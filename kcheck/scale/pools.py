@@ -9,9 +9,9 @@ from kcheck.config.numbers import machines
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import money
-from kcheck.scale.basics import anyone, cluster_of, computed, may_count
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
+from kcheck.scale.word_helpers import anyone, cluster_of, computed, may_count
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_none

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kcheck.config.numbers import names
 from kcheck.model import KUEUE_PRIORITY, Namespace, Queue
-from kcheck.scale.basics import computed
 from kcheck.scale.pools import autoscaled
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, need
 from kcheck.text.regex import regex

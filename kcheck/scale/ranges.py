@@ -10,8 +10,8 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Network, NodePool, PodRange, Subnet
 from kcheck.scale import addresses as demands
 from kcheck.scale import walls
-from kcheck.scale.basics import computed
 from kcheck.scale.growth import addresses_needed, full_at, surge_nodes, upgraded_in_turn
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.ip_ranges import around, free_block, parse_cidr, range_of, sufficient_prefix, widened, with_newbits

@@ -14,12 +14,12 @@ from kcheck.config.numbers.machines import Price
 from kcheck.model import Autoscaler, Cluster, NodePool, Thing
 from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
-from kcheck.scale.basics import computed
 from kcheck.scale.money import Rate
 from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.simulate.model import Case, Pool
 from kcheck.scale.simulate.results import Estimate
 from kcheck.scale.simulate.scenario import Scenario
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.amount import Amount

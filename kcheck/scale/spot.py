@@ -7,8 +7,8 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.machines import Machine
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool
-from kcheck.scale.basics import computed
 from kcheck.scale.pools import zones
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.scale.world.numbers import region_of

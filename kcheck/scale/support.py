@@ -10,7 +10,7 @@ from kcheck.config.numbers.retirements import Retirement, versions
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NOTHING, Cluster, NodePool
 from kcheck.scale import control_plane
-from kcheck.scale.basics import computed
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.text.need import need, or_unknown
 from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped

@@ -12,7 +12,7 @@ from kcheck.config.numbers import names
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.model import NodePool, PodTemplate, Workload
 from kcheck.scale import fabrics, gpus, placement
-from kcheck.scale.basics import cluster_of
+from kcheck.scale.word_helpers import cluster_of
 from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex

@@ -12,8 +12,8 @@ from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.model import Cluster, NodePool, PodTemplate
 from kcheck.scale import placement
-from kcheck.scale.basics import may_count
 from kcheck.scale.placement import Share
+from kcheck.scale.word_helpers import may_count
 from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need
 from kcheck.text.units import cores, counted

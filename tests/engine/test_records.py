@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import bench_growth
 import pytest
 
-from kcheck.engine.evaluator import Evaluator
+from kcheck.engine.rule_evaluator import Evaluator
 from kcheck.engine.words import raw_views
 from kcheck.text.syntax import cel
 

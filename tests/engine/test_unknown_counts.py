@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.engine.evaluator import Evaluator
+from kcheck.engine.rule_evaluator import Evaluator
 from kcheck.engine.words import raw_views
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.engine.deciding import Bug
+from kcheck.engine.rule_outcomes import Bug
 from kcheck.fix import fix
 from kcheck.report.formats import Report
 from kcheck.report.html import check as cards

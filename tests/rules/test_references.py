@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.scale.references import nearly_same
+from kcheck.scale.misspelled_names import nearly_same
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result

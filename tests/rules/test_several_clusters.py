@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.config.config import Config, Environment
-from kcheck.engine import deciding
+from kcheck.engine import rule_outcomes
 from kcheck.text.values import known, reason_of
 from tests.conftest import indented, manifest, names
 
@@ -257,7 +257,7 @@ def test_autoscaler_without_a_cluster_waits_for_its_size(check: Check) -> None:
 
 def test_the_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first jobs are decided by all rules, the last ones by none that waits for the cluster."""
-    monkeypatch.setattr(deciding, "_BUDGET", 4)
+    monkeypatch.setattr(rule_outcomes, "_BUDGET", 4)
     tree = {f"{name}/main.tf": cluster(name) for name in ("dev", "prod")}
     result = check(tree | {f"k8s/{i}.yaml": job() for i in range(3)})
     waits = {one.span.source.path for one in result.undecided if "may run on" in one.missing[0]}

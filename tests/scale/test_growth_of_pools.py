@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import bench_growth
 import pytest
 
-from kcheck.engine import evaluator
-from kcheck.scale import basics, growth, placement, pools, queues
+from kcheck.engine import rule_evaluator
+from kcheck.scale import growth, placement, pools, queues, word_helpers
 from kcheck.scale.simulate import scenario
 from kcheck.scale.walls import model
 from kcheck.scale.world import relations
@@ -75,7 +75,7 @@ def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatc
     """The runtime copies all of them at the first use."""
     found = counted(cel, "activation", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(2)})
-    every = evaluator.limits_view("any", result.world)
+    every = rule_evaluator.limits_view("any", result.world)
     groups = [set(given[0]["limits"]) for given in found]  # type: ignore[index]
     assert any(groups)
     assert max(map(len, groups)) < len(every) / 2
@@ -117,7 +117,7 @@ def test_alike_pools_are_asked_once_for_a_daemon_set(check: Check, monkeypatch: 
 
 @pytest.mark.medium
 def test_names_on_a_cluster_are_searched_once_for_all_pools(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched = counted(basics, "mapped", monkeypatch)
+    searched = counted(word_helpers, "mapped", monkeypatch)
     check({"jobs.yaml": bench_growth.jobs(4), **bench_growth.pools(2)})
     few = names_searched(searched)
     check({"jobs.yaml": bench_growth.jobs(4), **bench_growth.pools(8)})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kcheck.config.config import Config
-    from kcheck.engine.deciding import Checks, Outcome
+    from kcheck.engine.rule_outcomes import Checks, Outcome
     from kcheck.model import Thing
     from kcheck.text.text import Source
 

@@ -14,7 +14,7 @@ from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import has_word
-from kcheck.text.syntax.style import PLAIN
+from kcheck.text.syntax.yaml_style import PLAIN
 from kcheck.text.text import Edit, Source, apply
 from kcheck.text.values import Data, plain
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from kcheck.engine.words.tables.field import Field, annotated
 from kcheck.model import Autoscaler, Cluster, Input, KarpenterPool, NodePool, PodRange, Subnet, Thing
-from kcheck.scale import basics
+from kcheck.scale import word_helpers
 from kcheck.scale.world import World
 from kcheck.text.values import known
 
@@ -127,7 +127,7 @@ def cloud_of(thing: Thing, world: World) -> str:
     if isinstance(owner, Cluster):  # of a wall, or a setting
         return owner.cloud
     if isinstance(thing, NodePool | Autoscaler | KarpenterPool) or thing in world.inventory.cluster_of:
-        cluster = known(basics.cluster_of(thing, world))
+        cluster = known(word_helpers.cluster_of(thing, world))
         return cluster.cloud if cluster else "any"
     return "any"
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.objects import Object, embedded_documents
 from kcheck.kubernetes.releases import Release
-from kcheck.kubernetes.workloads import prometheus, sharings
+from kcheck.kubernetes.workloads import gpu_sharing, prometheus
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (
     absent,
@@ -238,8 +238,8 @@ def _settings(item: Object) -> Iterable[Thing]:
             continue
         if yaml.get(root, "actions") is not None and yaml.get(root, "tiers") is not None and _AGENTS not in name:
             yield _scheduler(root, item.span, own)
-        if sharings.is_device_plugin_config(root):
-            yield sharings.of_configuration(root, node.span, own)
+        if gpu_sharing.is_device_plugin_config(root):
+            yield gpu_sharing.of_configuration(root, node.span, own)
         if known(text(root, "kind")) == "Configuration" and "kueue" in str(known(text(root, "apiVersion"))):
             yield _admission(root, item.span, own)
 
@@ -318,7 +318,7 @@ _MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
     ("", "Namespace"): _namespace,
     ("kubeflow.org", "Profile"): _profile,
     ("", "ConfigMap"): _settings,
-    ("nvidia.com", "ClusterPolicy"): sharings.of_policy,
+    ("nvidia.com", "ClusterPolicy"): gpu_sharing.of_policy,
     ("monitoring.coreos.com", "Prometheus"): prometheus.of_object,
     ("apps", "Deployment"): prometheus.of_workload,
     ("apps", "StatefulSet"): prometheus.of_workload,

@@ -10,11 +10,11 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kcheck.model import NodePool, Thing
-from kcheck.scale.basics import computed
 from kcheck.scale.usage import measured
 from kcheck.scale.usage import nodes as recorded
 from kcheck.scale.usage.nodes import Nodes
 from kcheck.scale.usage.recording import HOUR, Node, Pod
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.text.values import Value
 

@@ -1,12 +1,12 @@
 """Measured GPUs: how busy they were, and what would carry the same work."""
 
 from kcheck.model import NodePool, PodTemplate, Thing
-from kcheck.scale.basics import computed
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.measured import GpuUse
 from kcheck.scale.usage.numbers import Slice, slices
 from kcheck.scale.usage.recording import HOUR
 from kcheck.scale.usage.requests import share_rate
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.text.need import need
 from kcheck.text.values import Value, known

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from kcheck.config.numbers.reserved import GI, MI
 from kcheck.model import Container, NodePool, PodTemplate, Thing, Workload
 from kcheck.scale import allocatable
-from kcheck.scale.basics import computed
 from kcheck.scale.bundles import classes_in, defaults_in
 from kcheck.scale.jobs import priority_class
 from kcheck.scale.usage import histogram, measured
 from kcheck.scale.usage.measured import ContainerUse
 from kcheck.scale.usage.numbers import HIGHEST, LOWEST, STANDARD, Buffers, buffers, table
 from kcheck.scale.usage.recording import HOUR, Lack
+from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text import placeholders

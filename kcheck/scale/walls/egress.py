@@ -9,9 +9,9 @@ from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Cluster, Image, PodTemplate, Workload
 from kcheck.model.image_names import DOCKER_HUB
 from kcheck.scale.addresses import has_public_nodes
-from kcheck.scale.basics import computed, may_count
 from kcheck.scale.growth import CEILING, Growth, Trial, reach, surge_nodes
 from kcheck.scale.walls.model import Takes, Wall, WallFinder, unknown
+from kcheck.scale.word_helpers import computed, may_count
 from kcheck.scale.world import World
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import first_unknown, need, or_none

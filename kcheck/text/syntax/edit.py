@@ -14,7 +14,7 @@ from kcheck.text.syntax.hcl import nodes, write
 from kcheck.text.syntax.hcl.write import literal
 from kcheck.text.syntax.insertion import Insertion
 from kcheck.text.syntax.members import edits_to_add
-from kcheck.text.syntax.style import quotes
+from kcheck.text.syntax.yaml_style import quotes
 from kcheck.text.text import Edit, OverlapError, Source, Span, apply
 from kcheck.text.values import Data
 

@@ -7,7 +7,7 @@ from kcheck.text.keys import Json
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion, sibling
-from kcheck.text.syntax.style import Style, column, style_of
+from kcheck.text.syntax.yaml_style import Style, column, style_of
 from kcheck.text.text import Edit, Source, Span
 from kcheck.text.values import Data
 

@@ -25,7 +25,6 @@ from kcheck.model import (
 from kcheck.scale import (
     addresses,
     autoscaler,
-    basics,
     control_plane,
     fabrics,
     gpus,
@@ -41,6 +40,7 @@ from kcheck.scale import (
     support,
     taints,
     walls,
+    word_helpers,
 )
 from kcheck.scale.walls import egress
 from kcheck.text.files.tree import MANIFESTS
@@ -127,7 +127,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(control_plane.Setting),
         made("number", "int", "its value, or its default; null where that is not a number", control_plane.number, nullable=True),
         made("text", "string", "its value, or its default; null where nothing is, or a number", control_plane.text, nullable=True),
-        record("cluster", "cluster", "its cluster", basics.cluster_of),
+        record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "pool": (
         *annotated(NodePool, size=Size, machine=Machine, addresses=Addresses, market=Market, system=System, scheduling=Scheduling, upgrade=Upgrade, placement=Placement),
@@ -136,7 +136,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("max_count", "int", "largest size as it is written: per zone on GKE", lambda p, _w: mapped(p.size.max_nodes, lambda nodes: nodes * p.size.unit // need(p.size.times))),
         made("count_zones", "int", "zones that each have as many nodes as are written (GKE); 1 where what is written counts all nodes", lambda p, _w: p.size.times, "zones"),
         made("sufficient_count", "int", "max_count that is enough for its biggest job and its share of the target", pools.sufficient_count),
-        made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: basics.is_default(p, p.size.max_nodes)),
+        made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: word_helpers.is_default(p, p.size.max_nodes)),
         made("in_library", "bool", "whether its root looks like a module for others: no provider is configured, and variables have no value", lambda p, w: p.root in w.inventory.libraries),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)", pools.counted, "nodes"),
         record("split_saving", "saving", "what several pools instead of a large one save of the run that kcheck simulate shows; null if that may be nothing", savings.split, nullable=True),
@@ -177,14 +177,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("list_prices", "int", "list prices of its machine types for an hour on demand, where kcheck knows them", spot.list_prices, "mills", kind="map"),
         records("subnets", "subnet", "the subnets of its nodes", lambda p, _w: list(p.addresses.subnets.value) if isinstance(p.addresses.subnets, Known) else p.addresses.subnets),
         record("first_full", "subnet", "the subnet of its nodes or pods, or their range, that is surely full before the target; null without one", ranges.first_full, nullable=True),
-        record("cluster", "cluster", "its cluster", basics.cluster_of),
+        record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
         made("cpu_left", "int", "CPU that its smallest machine leaves to pods beside the kubelet, the system and DaemonSets; null where it is not known exactly", lambda p, w: w.pools.cpu_left(p), "millicores", nullable=True),
         made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: placement.smallest(p), "vCPUs", nullable=True),
     ),
     "monitor": (
         *annotated(Monitor),
         named("its name, or that of its release"),
-        record("cluster", "cluster", "the cluster it runs in", basics.cluster_of),
+        record("cluster", "cluster", "the cluster it runs in", word_helpers.cluster_of),
         made("scrapes", "bool", "whether it scrapes the nodes of its cluster", monitoring.scrapes),
         made("nodes", "int", "target of its cluster", lambda m, world: world.sizes.around(m), "nodes"),
         made("shards", "int", "servers that divide what is scraped", monitoring.shards, "shards"),
@@ -215,7 +215,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("target", "int", "nodes that the cluster should reach", walls.target, "nodes", bounded=True),
         made("cause", "string", "the value that makes the wall", lambda wall, _w: mapped(wall.cause, str), nullable=True),
         records("pools", "pool", "the pools that meet it", lambda w, _w: list(w.pools)),
-        record("cluster", "cluster", "its cluster", basics.cluster_of),
+        record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "autoscaler": (
         *annotated(Autoscaler),
@@ -239,7 +239,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("overrun", "excess", "the job that asks for most accelerators beyond these caps, by its kind and name, and no pool of its own takes; null without one", autoscaler.overrun, nullable=True),
         records("choices", "pool", "largest group of its pools with the same taints and different machine types", autoscaler.choices),
         records("twins", "pool", "largest group of its pools with equal machines, labels and taints; with GPUs also equal subnets and zones", autoscaler.twins),
-        record("cluster", "cluster", "its cluster", basics.cluster_of),
+        record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "flag": (
         *annotated(Flag),

@@ -5,21 +5,21 @@ from kcheck.engine.words.tables.field import Field, annotated, made, named, reco
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
 from kcheck.model import Container, Definition, FieldError, Image, PodTemplate, Workload
 from kcheck.scale import (
-    basics,
     fabrics,
     gangs,
     gpus,
     images,
     jobs,
+    misspelled_names,
     placement,
     pods,
     priorities,
     queue_limits,
     queues,
-    references,
     taints,
     unschedulable,
     volumes,
+    word_helpers,
 )
 from kcheck.scale.walls import egress
 from kcheck.text.values import Unknown, mapped
@@ -57,9 +57,9 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen", jobs.applied_again_by, nullable=True),
-        made("retries_is_default", "bool", "whether nobody wrote how often it starts again", lambda w, _w: w.retries if isinstance(w.retries, Unknown) else basics.is_default(w, w.retries)),
+        made("retries_is_default", "bool", "whether nobody wrote how often it starts again", lambda w, _w: w.retries if isinstance(w.retries, Unknown) else word_helpers.is_default(w, w.retries)),
         records("templates", "template", "its pods by role", lambda w, _world: list(w.templates)),
-        record("cluster", "cluster", "the cluster it runs on", basics.cluster_of),
+        record("cluster", "cluster", "the cluster it runs on", word_helpers.cluster_of),
     ),
     "template": (
         *annotated(PodTemplate),
@@ -97,7 +97,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may", unschedulable.shortage, nullable=True),
         record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", taints.barred, nullable=True),
-        record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one", references.misnomer, nullable=True),
+        record("misnomer", "misnomer", "a claim, ConfigMap, Secret or service account that they name and the code lacks, while their folder has one of nearly that name; null without one", misspelled_names.misnomer, nullable=True),
         record("pool", "pool", "the pool that they land on, the first of several with equal nodes; null where it is not known", pods.pool, nullable=True),
         records("pools", "pool", "pools they can land on", pods.pools),
         records("sure_pools", "pool", "those of them that take them for sure, as far as labels, taints and sizes are known", pods.sure_pools),
@@ -116,14 +116,14 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("pool", "pool", "the pool", lambda b, _w: b.pool),
         made("toleration", "string", "the toleration to add: of that taint, or of all where there are several", lambda b, _w: b.toleration, kind="map"),
     ),
-    "misnomer": annotated(references.Misnomer),
+    "misnomer": annotated(misspelled_names.Misnomer),
     "field_error": annotated(FieldError),
     "budget": (
         *annotated(Definition),
         named("its name"),
-        made("pods", "int", "pods in its files and namespace that it selects; the fewest, where something scales them", references.selected, "pods"),
-        made("kept", "int", "those of them that minAvailable keeps: a percentage is rounded up", references.kept, "pods"),
-        record("misses", "workload", "the workload beside it that it seems to mean and does not select; null where it selects one, or something may be rendered there", references.misses, nullable=True),
+        made("pods", "int", "pods in its files and namespace that it selects; the fewest, where something scales them", misspelled_names.selected, "pods"),
+        made("kept", "int", "those of them that minAvailable keeps: a percentage is rounded up", misspelled_names.kept, "pods"),
+        record("misses", "workload", "the workload beside it that it seems to mean and does not select; null where it selects one, or something may be rendered there", misspelled_names.misses, nullable=True),
     ),
     "refusal": (
         *annotated(unschedulable.Refusal),
