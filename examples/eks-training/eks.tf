@@ -21,8 +21,8 @@ module "eks" {
       instance_types = ["m6i.xlarge"]
       min_size       = 2
       max_size       = 4
+      desired_size   = 2
     }
-
     cpu = {
       instance_types = ["c6i.16xlarge"]
       capacity_type  = "SPOT"
