@@ -106,9 +106,8 @@ class Cluster(Thing, frozen=True):
 
     `dns_replicas`: fixed number of CoreDNS replicas; unset if they scale. `grower`: what the cluster's own code installs
     to grow its pools; unknown if it only grants the rights. `fabric_addon`: whether an add-on gives nodes the interfaces
-    of their fabric (ACK). `serverless`: profiles of pods that need no node (Fargate). `account`: account, project or
-    subscription. `group`: scope in which its name is unique, with account and `region`: a resource group (AKS) or
-    location (GKE).
+    of their fabric (ACK). `account`: account, project or subscription. `group`: scope in which its name is unique, with
+    account and `region`: a resource group (AKS) or location (GKE).
     """
 
     cloud: Annotated[str, "eks, gke, aks, ack or selfmanaged"]
@@ -157,7 +156,7 @@ class Cluster(Thing, frozen=True):
     grower: Value[str] = NOTHING
     fabric_addon: Value[bool] = NOTHING
     api_ranges: Value[tuple[str, ...]] = NOTHING
-    serverless: Value[tuple[str, ...]] = NOTHING
+    serverless: Annotated[Value[tuple[str, ...]], "profiles of pods that need no node of it: Fargate; null without one (EKS)"] = NOTHING
     ip_family: Value[str] = NOTHING
     account: Value[str] = NOTHING
     region: Value[str] = NOTHING
