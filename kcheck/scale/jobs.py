@@ -10,6 +10,7 @@ from kcheck.scale.queues import stopped_by_queue
 from kcheck.scale.word_helpers import computed, is_default
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.files import system
 from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex
@@ -185,8 +186,17 @@ def only(template: PodTemplate, world: World) -> NodePool | None:
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
 
+_AWAITED = regex(r"(?:torchrun|torch\.distributed)[\s\S]*?--nnodes[= ]+(\S+)")
 _PROCESSES = regex(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = regex(r"[0-9]{1,6}")
+
+
+def awaited_nodes(template: PodTemplate, _world: World) -> Value[int]:
+    """Return the number of nodes that torchrun waits for; null for a range or several numbers."""
+    written = {text.strip("\"'") for one in template.containers for text in _AWAITED.findall(one.text)}
+    hidden = written or (one.text.split(" ")[0] for one in template.containers)
+    unknown = placeholders.unknown(hidden, Origin((template.place,)))
+    return unknown or computed(template, _number(written.pop()) if len(written) == 1 else None)
 
 
 def starts(template: PodTemplate, world: World) -> Value[int]:
@@ -205,7 +215,7 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _number(text: str) -> int | None:
-    """Parse a number of processes; None for a word such as auto, or a variable."""
+    """Parse a number of processes or nodes; None for a word such as auto, or a variable."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 

@@ -85,6 +85,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         records("fillers", "workload", "other workloads whose pods fit the GPUs and CPU that these leave over on each node of their pool, the first three", pods.fillers),
         made("starter", "string", "what starts several processes in them, such as torchrun; null if nothing is seen", lambda t, _w: next((word for one in t.containers for word in one.starters), None), nullable=True),
         made("processes", "int", "processes that each starts; null where no number says it", jobs.starts, "processes", nullable=True),
+        made("awaited_nodes", "int", "nodes that torchrun waits for: --nnodes; null for a range or several numbers", jobs.awaited_nodes, "nodes", nullable=True),
         made("volumes", "string", "names of their volumes", pods.volumes(lambda _: True), kind="list"),
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
         made("disk_volumes", "string", "names of their volumes on the disk of the node: emptyDir, hostPath", pods.volumes(lambda one: one.kind in ("emptyDir", "hostPath") and not one.memory), kind="list"),
