@@ -232,7 +232,8 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job need each other."""
     place, pods_ = Origin((item.span,)), total(one.count for one in found)
-    if yaml.get(item.root, "spec", "elasticPolicy") is not None or pods_ in (0, 1):
+    fixed = any(_FIXED.search(one.text) for template in found for one in template.containers)
+    if (not fixed and yaml.get(item.root, "spec", "elasticPolicy") is not None) or pods_ in (0, 1):
         return Known(value=False, origin=place)
     if any(ELASTIC.search(one.text) for template in found for one in template.containers):
         return Known(value=False, origin=place)
@@ -264,6 +265,7 @@ def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
 
 
 _NODES = regex(r"(?:--nnodes[= ]+|\b(?:PET_)?NNODES )(?:[2-9]|1[0-9])")
+_FIXED = regex(r"--nnodes[= ]+[^\s:]+(?:\s|$)")
 _WORLD = regex(r"\bWORLD_SIZE ([0-9]{1,6})\b")
 """Arguments and variables of torch for several nodes and for all processes:
 https://docs.pytorch.org/docs/stable/elastic/run.html,
