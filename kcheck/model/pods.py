@@ -58,12 +58,13 @@ class Claim(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """A volume of a pod: kind (emptyDir, hostPath ...), whether it is in memory, and its path on the node."""
+    """A volume of a pod: kind (emptyDir, hostPath ...), if in memory, if sized, and its path on the node."""
 
     name: str
     kind: str
     memory: bool
     path: str = ""
+    sized: bool = False
 
 
 class Reference(Struct, frozen=True):

@@ -380,4 +380,5 @@ def _volume(one: yaml.Target) -> Volume:
     keys = [key for key in yaml.pairs(one) if key != "name"]
     memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
     path = str(known(text(one, "hostPath", "path")) or "")
-    return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path)
+    sized = yaml.get(one, "emptyDir", "sizeLimit") is not None
+    return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path, sized)

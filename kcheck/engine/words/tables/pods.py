@@ -88,6 +88,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("awaited_nodes", "int", "nodes that torchrun waits for: --nnodes; null for a range or several numbers", jobs.awaited_nodes, "nodes", nullable=True),
         made("volumes", "string", "names of their volumes", pods.volumes(lambda _: True), kind="list"),
         made("memory_volumes", "string", "names of their volumes in memory", pods.volumes(lambda one: one.memory), kind="list"),
+        made("sized_memory_volumes", "string", "names of those of them with a sizeLimit", pods.volumes(lambda one: one.memory and one.sized), kind="list"),
         made("disk_volumes", "string", "names of their volumes on the disk of the node: emptyDir, hostPath", pods.volumes(lambda one: one.kind in ("emptyDir", "hostPath") and not one.memory), kind="list"),
         made("time_to_stop", "int", "how long they get at most: the notice of spot nodes, else what the autoscaler waits; null without a limit", pods.time_to_stop, "whole seconds", nullable=True, bounded=True),
         made("fixed_ports", "int", "ports that their commands and variables name: --master_port, MASTER_PORT, --port ...", pods.fixed_ports, kind="list"),
