@@ -46,7 +46,7 @@ def late(*_: object) -> None:
 def test_findings_before_the_timeout_are_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = CliRunner().invoke(cli, ["check", "."])
     monkeypatch.setattr(
-        "kcheck.engine.deciding.things", lambda kind, world: late() if kind == "image" else things(kind, world)
+        "kcheck.engine.rule_outcomes.things", lambda kind, world: late() if kind == "image" else things(kind, world)
     )
     run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
     assert run.exit_code == 3
@@ -67,7 +67,7 @@ def test_findings_about_files_are_reported_after_the_timeout(tree: Path, monkeyp
         while True:
             pass
 
-    monkeypatch.setattr("kcheck.engine.deciding.things", late_things)
+    monkeypatch.setattr("kcheck.engine.rule_outcomes.things", late_things)
     run = CliRunner().invoke(cli, ["check", ".", "--timeout", "60"])
     assert run.exit_code == 3
     assert "free-control-plane" in run.stdout
