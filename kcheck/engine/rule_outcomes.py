@@ -6,8 +6,8 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.engine.rule_evaluator import Evaluator, joined_condition
 from kcheck.engine.rule import Rule
+from kcheck.engine.rule_evaluator import Evaluator, joined_condition
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.subjects import things
 from kcheck.engine.words.views import Wanted, wanted
