@@ -251,7 +251,7 @@ class _Fixer(Struct):
         standing = {(other.rule, on) for other in before.result.findings for on in _things(other)}
         found = [
             finding for finding in after.result.findings
-            if not (finding.small or _keys(finding) <= old)
+            if finding.severity > Severity.INFO and not (finding.small or _keys(finding) <= old)
             and standing.isdisjoint(product(self.rules[finding.rule].unless, _things(finding)))
         ]  # fmt: skip
         return _brought(found) if found else _lowered(before.result.world, after.result.world)

@@ -241,7 +241,7 @@ def test_a_finding_that_another_one_covered_is_not_new(write: Write) -> None:
     before = fixer.read({})
 
     def is_worse(rule: str) -> bool:
-        found = replace(before.result, findings=[replace(finding, rule=rule)])
+        found = replace(before.result, findings=[replace(finding, rule=rule, severity=Severity.WARNING)])
         return fixer.regression(before, before._replace(result=found), []) is not None
 
     assert not is_worse("later")
