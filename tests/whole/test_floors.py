@@ -321,7 +321,7 @@ def test_files_are_small_and_named_for_what_they_hold() -> None:
     assert [module for module in MODULES if module.rpartition(".")[2] in vague] == []
 
 
-MOST = {"modules": 450, "imports in functions": 100, "lines": 81_200, "lines without add-ons": 68_000, "Any": 56}
+MOST = {"modules": 450, "imports in functions": 100, "lines": 80_500, "lines without add-ons": 67_350, "Any": 56}
 """May be lowered and never raised."""
 
 
