@@ -1,12 +1,16 @@
 """Objects and chart releases, added to the inventory's lists."""
 
+from __future__ import annotations
+
+import os
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from kcheck.config.config import Config
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import Described, Kept, OfFile, Reading
 from kcheck.kubernetes import field_errors, gitops, images, releases
-from kcheck.kubernetes.charts import Charts
+from kcheck.kubernetes.charts import Chart, Charts, with_parts
 from kcheck.kubernetes.objects import Manifests, Object, objects_in
 from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import gpu_sharing, jobs, prometheus, queues, references
@@ -17,6 +21,9 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.values import Known, Origin, mapped
+
+if TYPE_CHECKING:
+    from kcheck.kubernetes.render import Rendering
 
 
 def add(described: Described, inventory: Inventory) -> list[Thing]:
@@ -72,15 +79,30 @@ def _rendered(release: Release, charts: Charts) -> list[Object]:
     chart = charts.of(release)
     if chart is None or chart.library or contains_path(chart.folder, release.place.source.path):
         return []
-    from kcheck.kubernetes.render import Rendering
-
-    rendering = Rendering(chart, charts, next(iter(chart.expanded(release))))
+    rendering = render_chart(chart, charts, release)
     charts.problems += rendering.problems
     if rendering.refused is not None:
         charts.failed[chart.folder] = rendering.refused
     elif not rendering.problems:
         charts.rendered.add(chart.folder)
     return rendering.objects
+
+
+def render_chart(chart: Chart, charts: Charts, release: Release | None = None) -> Rendering:
+    """Render a chart and those below its `charts` folder, each with its part of the values; all or none."""
+    from kcheck.kubernetes.render import Rendering
+    from kcheck.kubernetes.template_functions import unsupported
+
+    members, family = list(chart.members(release or chart.release())), tuple(with_parts(chart))
+    whole = Rendering(chart, charts, members[0][0] if release is not None else None, family)
+    for values, part in () if charts.helm else members[1:]:
+        if part is None:
+            whole.refuse(unsupported("charts that are not in charts/", "Chart.yaml:1"))
+        elif not part.library:
+            own = Rendering(part, charts, values, family)
+            whole.objects += own.objects
+            whole.refuse(own.refused, os.path.relpath(part.folder, chart.folder))
+    return whole
 
 
 def charts_of(tree: Tree, reading: Reading, config: Config) -> Charts:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_deployed
+from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_chart, render_deployed
 from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory, Raw, Thing
@@ -159,13 +159,11 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
-    from kcheck.kubernetes.render import Rendering
-
     charts, found = charts_of(tree, reading, config), []
     for chart in charts.all:
         if chart.library or chart.folder in charts.rendered | charts.failed.keys():
             continue
-        rendering = Rendering(chart, charts)
+        rendering = render_chart(chart, charts)
         reading.problems += rendering.problems
         if rendering.refused is not None:
             charts.refused[chart.folder] = rendering.refused

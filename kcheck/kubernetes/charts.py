@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kcheck.text.text import Problem, Source
 
 VALUES = ("values.yaml", "values.yml")
-MOST_RELEASES = 200
-"""Most releases with charts of the tree that are rendered: a line of a manifest can name a large chart."""
+MOST_RELEASES = 500
+"""Most charts that are rendered for releases, as a line of a manifest can name a large one."""
 _DEPLOYERS = (b"argoproj.io", b"helm.toolkit.fluxcd.io", b"helmCharts")
 
 
@@ -64,19 +64,23 @@ class Chart(Struct, frozen=True, eq=False):
 
     def expanded(self, release: Release) -> Iterator[Release]:
         """Yield a release of this chart with its default values, then its dependencies."""
+        return (one for one, _ in self.members(release))
+
+    def members(self, release: Release) -> Iterator[tuple[Release, Chart | None]]:
+        """Yield a release of this chart, then its dependencies; each with its chart, None for one that is not here."""
         own = (self.values,) if self.values is not None else ()
         listed = {known(dependency.name) for dependency in self.dependencies}
         others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
         dependencies = (*self.dependencies, *others)
         keys = frozenset(dependency.key for dependency in dependencies)
         whole = replace(release, trees=(*own, *release.trees), whole=True, chart=self.name, parts=keys)
-        yield whole
+        yield whole, self
         parts = {part.label: part for part in self.parts}
         for dependency in dependencies:
             if not _is_off(dependency, whole):
                 part = parts.get(known(dependency.name) or "")
                 below = _below(dependency, whole)
-                yield from part.expanded(below) if part is not None else (below,)
+                yield from part.members(below) if part is not None else ((below, None),)
 
 
 def _below(dependency: Dependency, release: Release) -> Release:
@@ -139,7 +143,7 @@ class Charts:
 
     @cached_property
     def _by_folder(self) -> dict[str, Chart]:
-        return {chart.folder: chart for top in self.all for chart in _with_parts(top)}
+        return {chart.folder: chart for top in self.all for chart in with_parts(top)}
 
     @cached_property
     def helm(self) -> str:
@@ -253,10 +257,11 @@ class Charts:
         return None
 
 
-def _with_parts(chart: Chart) -> Iterator[Chart]:
+def with_parts(chart: Chart) -> Iterator[Chart]:
+    """Yield a chart, and those below its `charts` folder."""
     yield chart
     for part in chart.parts:
-        yield from _with_parts(part)
+        yield from with_parts(part)
 
 
 def _dependency(item: yaml.Node, source: Source) -> Dependency:

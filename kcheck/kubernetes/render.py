@@ -38,9 +38,7 @@ from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Known, Origin, Piece, known
 
 TIMEOUT = 60
-_MOST = 500
-"""Characters shown of helm's message."""
-
+_MOST = 500  # characters shown of helm's message
 _SEPARATOR = regex(r"^---[ \t]*\n", re.MULTILINE)
 _SOURCE = regex(r"^# Source: [^/\n]+/(\S.*?)[ \t]*$", re.MULTILINE)
 _ACTION = regex(r"\{\{-?.*?-?\}\}")
@@ -63,14 +61,12 @@ class Rendering:
     """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
 
     Its values are its own and those of files, or of a `release`; for a fix, the chart is rendered again to find those
-    that requests and limits come from.
+    that requests and limits come from. It may use the templates of its `family`.
     """
 
-    def __init__(self, chart: Chart, charts: Charts, release: Release | None = None) -> None:
-        self.chart = chart
-        self.tree = charts.tree
-        helm, traced = charts.helm, charts.config.traced
-        files = charts.config.helm_values if helm else ()
+    def __init__(self, chart: Chart, charts: Charts, release: Release | None, family: tuple[Chart, ...]) -> None:
+        self.chart, self.tree = chart, charts.tree
+        helm, traced, files = charts.helm, charts.config.traced, charts.config.helm_values if charts.helm else ()
         own = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
         self.values = own if release is None else release.values
         self.problems: list[Problem] = []
@@ -78,12 +74,10 @@ class Rendering:
         self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
         self._unknown: Unknowns = {}
-        name = (known(release.name) if release is not None else None) or chart.label
-        name = name if _NAME.fullmatch(name) else "release"
+        names = (known(release.name) or "" if release is not None else "", chart.label, "release")
+        name = next(filter(_NAME.fullmatch, names))
         try:
-            given = ""
-            if release is not None:
-                given = self._given(release, charts)
+            given = self._given(release, charts) if release is not None else ""
             if helm:
                 _refuse_links(charts.tree, chart)
                 with _as_read(charts.tree, (chart.folder, *files)) as (folder, *values):
@@ -91,9 +85,8 @@ class Rendering:
             elif release is None and charts.may_deploy(chart):
                 self.refused = TemplateError("something in the tree may deploy it with other values")
             else:
-                self._render(
-                    partial(output_without_helm, chart, charts.tree, name, self._unknown), given, traced=traced
-                )
+                render = partial(output_without_helm, chart, family, charts.tree, name, self._unknown)
+                self._render(render, given, traced=traced)
                 self._refuse_without_image()
         except _HelmError as error:
             message = f"the chart {chart.label} could not be rendered: {error}"
@@ -105,11 +98,18 @@ class Rendering:
             if not helm:
                 self.refused, self.problems = TemplateError(self.problems[0].message), []
 
+    def refuse(self, reason: TemplateError | None, inside: str = "") -> None:
+        """Refuse the whole chart where one `inside` it is refused; the first reason counts."""
+        if reason is not None and self.refused is None:
+            reason.place = reason.place and os.path.join(inside, reason.place)
+            self.refused = reason
+        self.objects = [] if self.refused else self.objects
+
     def _given(self, release: Release, charts: Charts) -> str:
         """Return the values of a release as JSON. Raises TemplateError if some are missing, or releases too many."""
         charts.left -= 1
         if release.gap or charts.left < 0:
-            raise TemplateError(release.gap or f"more than {MOST_RELEASES} releases have charts in the tree")
+            raise TemplateError(release.gap or f"more than {MOST_RELEASES} charts are rendered for releases")
         return to_json(self.values, self._unknown)
 
     def _render(self, render: Callable[[str], str], given: str, *, traced: bool) -> None:
@@ -117,8 +117,7 @@ class Rendering:
         output = render(given)
         self._read(output)
         if traced and self.objects:
-            again = partial(_again, render)
-            self.objects = marked_values.traced(self.values, output, self.objects, again)
+            self.objects = marked_values.traced(self.values, output, self.objects, partial(_again, render))
 
     def _refuse_without_image(self) -> None:
         """Refuse a chart whose own values name no image: it is for the values of its users.
@@ -249,22 +248,24 @@ def _has_api(name: object) -> bool:
     return name in _APIS
 
 
-def output_without_helm(chart: Chart, tree: Tree, release: str, unknown: Unknowns, values: str = "") -> str:
+def output_without_helm(
+    chart: Chart, family: Iterable[Chart], tree: Tree, release: str, unknown: Unknowns, values: str = ""
+) -> str:
     """Return the output of `helm template` for a chart, with its values or others in JSON.
 
-    Texts in `unknown` stand for values that are not known. Raises TemplateError if it fails, or uses something that
-    kcheck does not render.
+    It may use the templates of its `family`. Texts in `unknown` stand for values that are not known. Raises
+    TemplateError if it fails, or uses something that kcheck does not render.
     """
-    if chart.parts or chart.dependencies:
-        raise unsupported("other charts", "Chart.yaml:1")
     texts = dict(_templates(chart, tree))
     if not any(holds_objects(text.encode()) for text in texts.values()):
         return ""
     files = {f"{chart.label}/{path}": text for path, text in texts.items() if "define" not in text}
     templates: dict[str, Body] = {}
-    for path in sorted(texts, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
-        if "define" in texts[path]:
-            parse(texts[path], path, f"{chart.label}/{path}", templates)
+    for own in (*(one for one in family if one is not chart), chart):
+        found = texts if own is chart else dict(_templates(own, tree))
+        for path in sorted(found, key=lambda path: (path.count("/"), path), reverse=True):  # as helm does
+            if "define" in found[path]:
+                parse(found[path], path, f"{own.label}/{path}", templates)
     dot = _dot(chart, tree, release, from_json(values, unknown) if values else None)
     interpreter, made = Interpreter(templates, files), ""
     for path in sorted(path for path in texts if not os.path.basename(path).startswith("_")):

@@ -57,8 +57,12 @@ RELEASES = {
 }
 
 
+def jobs_of(check: Check, files: Mapping[str, str]) -> list[Workload]:
+    return [one for one in check(dict(files)).world.inventory.workloads if one.kind == "Job"]
+
+
 def jobs(check: Check, files: Mapping[str, str]) -> list[Workload]:
-    return [one for one in check({**TRAIN, **files}).world.inventory.workloads if one.kind == "Job"]
+    return jobs_of(check, {**TRAIN, **files})
 
 
 @pytest.mark.parametrize("files", RELEASES.values(), ids=RELEASES)
@@ -110,3 +114,50 @@ def test_a_chart_that_deploys_itself_is_read_once(check: Check) -> None:
     application = ARGO % ("big", "valuesObject: {image: a, nodes: 250}")
     found = jobs(check, {"a.yaml": application, "train/templates/app.yaml": application + "# {{ .Values.nodes }}\n"})
     assert len(found) == 1
+
+
+# --- charts below charts/
+
+UMBRELLA = {
+    "platform/Chart.yaml": "apiVersion: v2\nname: platform\nversion: 1.0.0\ndependencies:\n"
+    "- {name: train, alias: job, condition: job.enabled}\n",
+    "platform/values.yaml": "global: {image: 'registry.example/train:1'}\njob: {nodes: 250, enabled: true}\n",
+    "platform/charts/common/Chart.yaml": "apiVersion: v2\nname: common\nversion: 1.0.0\ntype: library\n",
+    "platform/charts/common/templates/_image.tpl": '{{ define "common.image" }}{{ .Values.global.image }}{{ end }}',
+    **{
+        f"platform/charts/{path}": text.replace("{{ .Values.image }}", '{{ include "common.image" . }}')
+        for path, text in TRAIN.items()
+    },
+}
+
+
+def test_charts_below_a_chart_have_their_part_of_its_values(check: Check) -> None:
+    (job,) = jobs_of(check, UMBRELLA)
+    assert known(job.pods) == 250
+    assert [str(known(image.text)) for image in job.images] == ["registry.example/train:1"]
+
+
+def test_a_release_sets_values_of_charts_below_its_chart(check: Check) -> None:
+    application = ARGO.replace("path: train", "path: platform") % ("big", "valuesObject: {job: {nodes: 64}}")
+    (job,) = jobs_of(check, {**UMBRELLA, "a.yaml": application})
+    assert (known(job.name), known(job.pods)) == ("big", 64)
+
+
+def test_a_chart_whose_condition_is_false_is_left_out(check: Check) -> None:
+    values = UMBRELLA["platform/values.yaml"].replace("true", "false")
+    assert not jobs_of(check, {**UMBRELLA, "platform/values.yaml": values})
+
+
+def test_a_chart_below_that_is_not_rendered_is_named_with_its_place(check: Check) -> None:
+    template = UMBRELLA["platform/charts/train/templates/job.yaml"] + "a: {{ randAlpha 5 }}\n"
+    result = check({**UMBRELLA, "platform/charts/train/templates/job.yaml": template})
+    (one,) = result.judged.skipped
+    assert one.path == "platform/charts/train/templates/job.yaml"
+    assert one.reason == "the chart platform was not rendered: it uses randAlpha"
+
+
+def test_a_chart_that_is_not_there_is_named(check: Check) -> None:
+    files = {path: text for path, text in UMBRELLA.items() if "charts/train" not in path}
+    result = check({**files, "platform/templates/job.yaml": JOB.replace("{{ .Values.image }}", "a")})
+    (one,) = result.judged.skipped
+    assert one.reason == "the chart platform was not rendered: it uses charts that are not in charts/"

@@ -172,7 +172,7 @@ HELPERS = '{{ define "random" }}a-{{ uuidv4 }}{{ end }}{{ define "two" }}({{ .a 
 def rendered(folder: str = ".") -> str:
     charts = Charts(Tree([folder]), Config())
     (chart,) = charts.all
-    return render.output_without_helm(chart, charts.tree, "train", {})
+    return render.output_without_helm(chart, [chart], charts.tree, "train", {})
 
 
 def by_helm(folder: str = ".") -> subprocess.CompletedProcess[str]:
@@ -266,11 +266,8 @@ def test_values_may_be_empty(values: str, write: Write) -> None:
     assert yaml.safe_load(rendered())["a"] == 3
 
 
-def test_other_charts_and_ignored_files_are_left_to_helm(write: Write) -> None:
-    write({"Chart.yaml": CHART + "dependencies: [{name: redis}]\n", "templates/a.yaml": JOB})
-    with pytest.raises(TemplateError, match="other charts"):
-        rendered()
-    write({"Chart.yaml": CHART, ".helmignore": "# a\n*.yaml\n"})
+def test_ignored_files_are_left_to_helm(write: Write) -> None:
+    write({"Chart.yaml": CHART, ".helmignore": "# a\n*.yaml\n", "templates/a.yaml": JOB})
     with pytest.raises(TemplateError, match=r"\.helmignore"):
         rendered()
 
