@@ -186,14 +186,16 @@ def only(template: PodTemplate, world: World) -> NodePool | None:
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
 
-_AWAITED = regex(r"(?:torchrun|torch\.distributed)[\s\S]*?--nnodes[= ]+(\S+)")
+_AWAITED = regex(r"--nnodes[= ]+(\S+)")
+_STARTERS = ("torchrun", "torch.distributed")
 _PROCESSES = regex(r"--nproc[-_]per[-_]node[= ]+(\S+)")
 _WHOLE = regex(r"[0-9]{1,6}")
 
 
 def awaited_nodes(template: PodTemplate, _world: World) -> Value[int]:
     """Return the number of nodes that torchrun waits for; null for a range or several numbers."""
-    written = {text.strip("\"'") for one in template.containers for text in _AWAITED.findall(one.text)}
+    texts = [one.text for one in template.containers if any(word in one.text for word in _STARTERS)]
+    written = {text.strip("\"'") for one in texts for text in _AWAITED.findall(one)}
     hidden = written or (one.text.split(" ")[0] for one in template.containers)
     unknown = placeholders.unknown(hidden, Origin((template.place,)))
     return unknown or computed(template, _number(written.pop()) if len(written) == 1 else None)
