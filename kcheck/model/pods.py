@@ -58,11 +58,11 @@ class Claim(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """A volume of a pod: kind (emptyDir, hostPath ...), if in memory, if sized, and its path on the node."""
+    """A volume of a pod: kind (emptyDir, hostPath ...), medium, path on the node, and whether it is sized."""
 
     name: str
     kind: str
-    memory: bool
+    medium: Value[str]
     path: str = ""
     sized: bool = False
 

@@ -185,6 +185,11 @@ def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], 
     return lambda pods, _: mapped(pods.volumes, lambda found: tuple(one.name for one in found if wanted(one)))
 
 
+def in_memory(volume: Volume) -> bool:
+    """Whether a volume is memory of the node. Raises NotKnown where nobody knows its medium."""
+    return if_set(volume.medium) == "Memory"
+
+
 NOTICE = "spot.notice"
 
 

@@ -248,7 +248,7 @@ def test_private_ranges_reach_the_api_server_at_its_private_address(*, ranges: l
 
 
 def test_an_intent_says_who_reaches_the_api_server_without_ranges() -> None:
-    assert b"On GKE, kubectl uses its DNS name from anywhere instead" in made()["intent.yaml"]
+    assert b"On GKE, kubectl uses its DNS name, from anywhere." in made()["intent.yaml"]
 
 
 def test_clusters_of_a_project_have_repositories_of_their_own() -> None:

@@ -315,7 +315,7 @@ EKS = [
     mistake("subnet-too-small", "eks", swap(TFVARS, r'(zone = "us-east-2a", private = "[\d.]+)/\d+', r"\1/24")),
     # node pools
     mistake("gpu-image-disk-small", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("instance-store-unused",)),
-    mistake("gpu-pool-never-empty", "eks", swap(POOLS, r"min_size     = 0", "min_size     = 1")),
+    mistake("gpu-pool-never-empty", "eks", every(POOLS, r"(min|desired)_size( +)= 0", r"\1_size\2= 1")),
     mistake("gpu-pool-untainted", "eks", drop(POOLS, "taints = ")),
     mistake("gpu-without-device-plugin", "eks", without(GPU_PLUGIN)),
     mistake("instance-store-unused", "eks", drop(POOLS, "cloudinit_pre_nodeadm"), also=("gpu-image-disk-small",)),

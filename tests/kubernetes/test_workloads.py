@@ -582,9 +582,9 @@ def test_ports_anti_affinity_and_memory(read: Read) -> None:
         read,
     )
     assert (known(template.spread), known(template.host_network), known(template.ports)) == (True, True, (80, 81))
-    assert [(one.kind, one.memory) for one in known(template.volumes) or ()] == [
-        ("emptyDir", True),
-        ("persistentVolumeClaim", False),
+    assert [(one.kind, known(one.medium)) for one in known(template.volumes) or ()] == [
+        ("emptyDir", "Memory"),
+        ("persistentVolumeClaim", None),
     ]
 
 

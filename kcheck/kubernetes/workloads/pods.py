@@ -378,7 +378,7 @@ def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tup
 
 def _volume(one: yaml.Target) -> Volume:
     keys = [key for key in yaml.pairs(one) if key != "name"]
-    memory = known(scalar(one, "emptyDir", "medium")) == "Memory"
+    kind, medium = keys[0] if keys else "emptyDir", text(one, "emptyDir", "medium")
     path = str(known(text(one, "hostPath", "path")) or "")
     sized = yaml.get(one, "emptyDir", "sizeLimit") is not None
-    return Volume(str(known(text(one, "name"))), keys[0] if keys else "emptyDir", memory, path, sized)
+    return Volume(str(known(text(one, "name"))), kind, medium, path, sized)
