@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -61,7 +61,8 @@ class Suppressions:
             if own.intersection(config.not_ignorable):
                 self.not_ignorable.add(rule.name)
         self._useful: set[Accepted] = set()
-        self._covered: dict[int, list[tuple[range, Suppression]]] = {}  # by source, with the bytes that each is about
+        self._by_line: dict[tuple[int, int], list[Suppression]] = {}  # by source and line: on it, or alone above it
+        self._by_block: dict[int, list[tuple[range, Suppression]]] = {}  # by source, with the bytes of the block
         self.all: list[Suppression] = []
         self.nameless: list[Span] = []
         self._used: set[tuple[Span, str]] = set()
@@ -73,27 +74,27 @@ class Suppressions:
 
     def _read(self, source: Source) -> None:
         """Read comments, each about its line, or the one below if it is alone, and about blocks that begin there."""
-        covered = self._covered.setdefault(id(source), [])
+        found = []
         for match in COMMENT.finditer(source.data):
-            span, starts = source.span(match.start(), match.end()), source.line_starts
-            begin, below = source.line_start(span.start), span.begin.line
-            below += not source.data[begin : span.start].strip()
-            end = starts[below] if below < len(starts) else len(source.data) + 1
-            covered.append((range(begin, end), Suppression(span, *parse_comment(match))))
-        self.all += [comment for _, comment in covered]
+            span = source.span(match.start(), match.end())
+            found.append(Suppression(span, *parse_comment(match)))
+            is_alone = not source.data[source.line_start(span.start) : span.start].strip()
+            for line in range(span.begin.line, span.begin.line + 1 + is_alone):
+                self._by_line.setdefault((id(source), line), []).append(found[-1])
+        self.all += found
         self.nameless += [source.span(m.start(), m.end()) for m in _NAMELESS.finditer(source.data)]
-        if covered and source.path.endswith((".tf", ".hcl")):
+        if found and source.path.endswith((".tf", ".hcl")):
             from kcheck.text.syntax.hcl.parse import parse
 
-            blocks = [range(block.span.start, block.span.end) for block in parse(source).body.nested()]
-            covered += [(block, comment) for lines, comment in covered for block in blocks if block.start in lines]
+            pairs = ((block.span, one) for block in parse(source).body.nested() for one in self._on_line(block.span))
+            self._by_block[id(source)] = [(range(span.start, span.end), one) for span, one in pairs]
 
     def _read_annotations(self, source: Source) -> None:
         """Read annotations, which hold for their whole objects."""
         for span, place, value in read_annotations(source):
             suppression = Suppression(place, *parse_annotation(value), annotation=True)
             self.all.append(suppression)
-            self._covered.setdefault(id(source), []).append((range(span.start, span.end), suppression))
+            self._by_block.setdefault(id(source), []).append((range(span.start, span.end), suppression))
 
     def silences(self, finding: Finding) -> bool:
         """Whether a finding is accepted by the settings, a comment or an annotation.
@@ -142,8 +143,13 @@ class Suppressions:
 
     def _around(self, anchors: Iterable[Span]) -> Iterator[Suppression]:
         for anchor in anchors:
-            covered = self._covered.get(id(anchor.source), ())
-            yield from (suppression for place, suppression in covered if anchor.start in place)
+            yield from self._on_line(anchor)
+            blocks = self._by_block.get(id(anchor.source), ())
+            yield from (suppression for block, suppression in blocks if anchor.start in block)
+
+    def _on_line(self, place: Span) -> Sequence[Suppression]:
+        """Return the comments on the first line of a place, and alone above it."""
+        return self._by_line.get((id(place.source), place.begin.line), ())
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
         """List comments with a reason, each with a rule that they did not silence, though it ran and was decided.

@@ -114,7 +114,7 @@ class _Sweep:
         self._taken: dict[str, list[Shape]] = {name: [] for name in rooms}
         self._there: set[str] = set()
         self._wanted: dict[int, Shape] = {}
-        self._shapes: set[Shape] = set()
+        self._shapes = Counter[Shape]()
         self._rests: dict[str, float] = {}
         self._waited = Counter[int]()
         self._waiting = self._packed = self._node_time = 0
@@ -140,9 +140,9 @@ class _Sweep:
             del self._wanted[pod]
         else:
             self._wanted[pod] = size
-        shapes = set(self._wanted.values())
-        if shapes != self._shapes:
-            self._shapes = shapes
+        self._shapes[size] += -1 if ends else 1
+        if self._shapes[size] == (not ends):  # the last of its size went, or the first came
+            self._shapes = +self._shapes
             for node in self._there:
                 self._look(node)
 
