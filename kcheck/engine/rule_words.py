@@ -415,7 +415,3 @@ def _numbers(rule: Rule) -> Iterator[Mistake]:
             match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)
             message = f"{number} has no source: name it in profiles/<cloud>/limits.yaml, write limits.<group>.<name>"
             yield Mistake(message, one.steps, one.text, match.start() if match else 0)
-
-
-def _mistake(key: str, message: str) -> Mistake:
-    return Mistake(message, (key,))

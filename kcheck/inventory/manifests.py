@@ -161,7 +161,7 @@ def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
     charts, found = charts_of(tree, reading, config), []
     for chart in charts.all:
-        if chart.library or chart.folder in charts.rendered | charts.failed.keys():
+        if chart.library or chart.folder in charts.rendered or chart.folder in charts.failed:
             continue
         rendering = render_chart(chart, charts)
         reading.problems += rendering.problems
@@ -193,8 +193,8 @@ def read_charts(tree: Tree, config: Config, reading: Reading) -> None:
     """Add charts that nothing in the tree deploys, with their own values; record skipped templates."""
     charts = charts_of(tree, reading, config)
     charts.refused |= charts.failed
-    found = charts.templates(reading.templates).values()
-    reading.unrendered = [one for one in found if one[0].folder not in charts.rendered - charts.refused.keys()]
+    found, whole = charts.templates(reading.templates).values(), charts.rendered - charts.refused.keys()
+    reading.unrendered = [one for one in found if one[0].folder not in whole]
     for chart in charts.all:
         if chart.folder not in charts.used | charts.rendered and not chart.library:
             add_releases(chart.expanded(chart.release()), reading.inventory)

@@ -67,8 +67,8 @@ class Rendering:
     def __init__(self, chart: Chart, charts: Charts, release: Release | None, family: tuple[Chart, ...]) -> None:
         self.chart, self.tree = chart, charts.tree
         helm, traced, files = charts.helm, charts.config.traced, charts.config.helm_values if charts.helm else ()
-        own = merged([*([chart.values] if chart.values is not None else []), *charts.values(files)])
-        self.values = own if release is None else release.values
+        own = [*([chart.values] if chart.values is not None else []), *charts.values(files)]
+        self.values = merged(own) if release is None else release.values
         self.problems: list[Problem] = []
         self.objects: list[Object] = []
         self.refused: TemplateError | None = None

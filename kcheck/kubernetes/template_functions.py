@@ -397,5 +397,5 @@ def call(name: str, arguments: list[object]) -> object:
                 raise unsupported(f"{name} of a text that is not known")
             raise TemplateError(f"{name} gets {kind(argument)}")
     result = function(*arguments)
-    chance = isinstance(result, str) and any(isinstance(argument, Opaque) for argument in arguments)
-    return Opaque(result) if chance else result
+    opaque = isinstance(result, str) and any(isinstance(argument, Opaque) for argument in arguments)
+    return Opaque(result) if opaque else result

@@ -58,7 +58,7 @@ class Baseline(Struct, frozen=True):
     arguments: tuple[str, ...] = ()
 
     def known(self) -> Severities:
-        """Count the findings of each identity."""
+        """Group the severities of the findings by identity."""
         return severities_of(
             (entry.identity(name), Severity[entry.severity.upper()]) for entry in self.entries for name in entry.objects
         )
