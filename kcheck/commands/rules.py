@@ -5,10 +5,10 @@ import sys
 
 import click
 
+from kcheck.addons.authoring import new_rule, rule_examples
 from kcheck.commands import options, printing
-from kcheck.engine import new_rule, rule_words, rules
+from kcheck.engine import rule_words, rules
 from kcheck.engine.rule import Rule, RuleError
-from kcheck.fix import rule_examples
 from kcheck.report import rule as page
 from kcheck.text.units import counted
 
@@ -59,12 +59,12 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
 
 def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
     """List mistakes of a rule with their places, and what its examples fail to show."""
-    wrong = list(rule_words.misplaced_presence(rule))
+    wrong = list(rule_examples.misplaced_presence(rule))
     for example in rule.documentation.examples:
         run = rule_examples.ExampleRun(rule, example, folders)
         wrong += run.failures()
         wrong += rule_examples.headline_failures(run.findings()) if strict else []
-    wrong += rule_words.shortcomings(rule) if strict else []
+    wrong += rule_examples.shortcomings(rule) if strict else []
     return rule_words.located(rule, wrong)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import click
 
+from kcheck.addons.editor.changes import Watcher
 from kcheck.addons.editor.checker import Checker
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.comparison_options import Wanted
@@ -23,7 +24,6 @@ from kcheck.report.formats import Report
 from kcheck.report.layout import Line
 from kcheck.report.text import closing, finding_lines
 from kcheck.text.files import system
-from kcheck.text.files.changes import Watcher
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.findings import Finding

@@ -1,6 +1,5 @@
 """Words and limits in the expressions of a rule, and the mistakes in them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TypeAlias
@@ -18,7 +17,6 @@ from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS
 from kcheck.engine.words.tables.field import Field
 from kcheck.engine.words.views import Wanted, nested
-from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
 from kcheck.text.syntax.cel_tree import Usage
 
@@ -339,14 +337,6 @@ def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
             yield Mistake(message, one.steps, one.text, max(one.text.find(word), 0))
 
 
-LONGEST_HEADLINE = 100
-LONGEST_DETAIL = 120
-"""Most characters of a message, or of a sentence below it, on the examples of a rule."""
-
-_LEAST_WHY = 80
-_ADVICE = regex(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
-
-
 def located(rule: Rule, mistakes: Iterable[Mistake]) -> list[str]:
     """Format mistakes in a rule, each with file, line and column."""
     found = list(mistakes)
@@ -362,56 +352,3 @@ def failed_at(rule: Rule, error: str) -> tuple[Steps, str]:
         if f"`{' '.join(one.text.split())}`" in error:
             return one.steps, one.text
     return ("problem",), ""
-
-
-def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
-    """Yield uses of `has()` outside of `when`: it asks whether a value is known, so it would hide unknown ones."""
-    if rule.subject in RAW:
-        return
-    for one, usage in usages(rule):
-        if one.steps != ("when",) and usage.presence:
-            at = max(one.text.find("has("), 0)
-            message = (
-                "has() asks whether a value is known, which is for `when` only; compare with null to ask for unset"
-            )
-            yield Mistake(message, one.steps, one.text, at)
-
-
-def shortcomings(rule: Rule) -> list[Mistake]:
-    """List why a rule may not be one of kcheck's own."""
-    return [*_incomplete(rule), *_numbers(rule)]
-
-
-def _incomplete(rule: Rule) -> Iterator[Mistake]:
-    written = rule.documentation
-    if _ADVICE.match(rule.name):
-        yield Mistake("the file is named after a mistake, such as pod-without-team, not after advice", ("summary",))
-    if len(written.why) <= _LEAST_WHY:
-        yield Mistake(f"`why` needs more than {_LEAST_WHY} characters: what happens, and what would help", ("why",))
-    if not written.examples:
-        yield Mistake("the rule needs an example, with `bad` and `good`", ("examples",))
-    for example in written.examples:
-        for name, files in (("bad", example.bad), ("good", example.good)):
-            if not files:
-                yield Mistake(f"the example needs `{name}`", ("examples", example.number))
-    if rule.fixable and written.examples and all(example.fixed is None for example in written.examples):
-        yield Mistake("an example needs `fixed`: what kcheck fix makes of `bad`", ("examples",))
-    entries = rule.entries()
-    if not entries and rule.subject != "input":
-        message = "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses"
-        yield Mistake(message, ("sources",))
-    doubtful = [name for name, entry in entries.items() if entry and entry.confidence == "low"]
-    wall = rule.grade.wall if rule.grade else None
-    if doubtful and (
-        rule.severity == "error" or any(name.endswith(f".{wall.split('.', 1)[1]}") for name in doubtful if wall)
-    ):
-        yield Mistake(f"an error needs sources that are sure; the confidence of {doubtful[0]} is low", ("sources",))
-
-
-def _numbers(rule: Rule) -> Iterator[Mistake]:
-    """Yield numbers without a name: their meaning and source belong into the profiles."""
-    for one, usage in usages(rule):
-        for number in sorted(set(usage.numbers) - {0, 1}):
-            match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)
-            message = f"{number} has no source: name it in profiles/<cloud>/limits.yaml, write limits.<group>.<name>"
-            yield Mistake(message, one.steps, one.text, match.start() if match else 0)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from kcheck.addons.authoring import rule_examples
 from kcheck.engine import rules
 from kcheck.engine.rule import Example
-from kcheck.fix import rule_examples
 from kcheck.text import bundled
 from kcheck.text.findings import Severity
 from tests.apiserver.manifests import objects

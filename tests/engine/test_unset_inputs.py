@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from kcheck.addons.authoring.rule_examples import ExampleRun
 from kcheck.engine import rules
-from kcheck.fix.rule_examples import ExampleRun
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source

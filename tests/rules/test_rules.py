@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from kcheck.addons.authoring import rule_examples
+from kcheck.addons.authoring.rule_examples import ExampleRun
 from kcheck.config import settings
 from kcheck.config.config import parse_price
 from kcheck.config.numbers.clouds import owners
 from kcheck.engine import linter, rule_files, rule_words, rules
 from kcheck.engine.rule_words import located
-from kcheck.fix import fix, rule_examples
-from kcheck.fix.rule_examples import ExampleRun
+from kcheck.fix import fix
 from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES
@@ -105,7 +106,7 @@ def test_rules_have_the_published_shape() -> None:
 
 
 def test_rules_are_what_strict_asks_for() -> None:
-    assert [text for rule in RULES for text in located(rule, rule_words.shortcomings(rule))] == []
+    assert [text for rule in RULES for text in located(rule, rule_examples.shortcomings(rule))] == []
     assert {name for rule in RULES for name in rule.unless} <= {rule.name for rule in RULES}
 
 
@@ -119,7 +120,7 @@ def test_words_exist() -> None:
 
 
 def test_presence_is_asked_in_when_only() -> None:
-    assert [text for rule in RULES for text in located(rule, rule_words.misplaced_presence(rule))] == []
+    assert [text for rule in RULES for text in located(rule, rule_examples.misplaced_presence(rule))] == []
 
 
 DEFAULT_SIZED = """

@@ -176,8 +176,8 @@ OF_CLOUDS = re.compile(
 OF_A_CLOUD = {
     "config.numbers.clouds": "the list of the clouds",
     "scale.images": "registries that the Kubernetes project had before registry.k8s.io",
-    "engine.new_rule": "the example in a new rule is one of some cloud, which its author replaces",
-    "engine.rule_words": "the message shows what a key of a number looks like",
+    "addons.authoring.new_rule": "the example in a new rule is one of some cloud, which its author replaces",
+    "addons.authoring.rule_examples": "the message shows what a key of a number looks like",
     "engine.words.raw_views": "descriptions of words show a type and an address",
     "engine.words.tables.pods": "the description of a word names the cache that it is about",
 }
@@ -233,7 +233,7 @@ READS = {
 READ_BY_THEMSELVES = {
     "text.files.system": "the one place that reads what strangers wrote",
     **dict.fromkeys(
-        ("text.bundled", "config.numbers.dates", "config.schemas", "engine.rule", "fix.rule_examples", "generate.render",
+        ("text.bundled", "config.numbers.dates", "config.schemas", "engine.rule", "addons.authoring.rule_examples", "generate.render",
           "kubernetes.images", "terraform.missing_modules"),
         "files of kcheck itself",
     ),

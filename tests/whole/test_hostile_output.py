@@ -18,11 +18,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from kcheck.addons.editor.changes import Watcher
 from kcheck.addons.fleet.database import QUESTIONS
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, PARTLY, Kept
 from kcheck.addons.fleet.tables import ClusterRow, FindingRow, LimitRow, Rows, SharedRow, UndecidedRow
 from kcheck.commands.cli import cli
-from kcheck.text.files.changes import Watcher
 from tests.addons.fleet import story
 from tests.conftest import written
 from tests.report.page import Page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,24 +11,30 @@ from lsprotocol import types
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.addons.editor.suppression import with_suppression
-from kcheck.config.config import ConfigError
+from kcheck.config.config import Accepted, ConfigError
+from kcheck.config.locations import NAME, TABLE, find_file
 from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.fix.gate import ignores
 from kcheck.text.control_characters import visible
-from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree
-from kcheck.text.findings import SAFETIES, Severity
-from kcheck.text.syntax import edit
+from kcheck.text.files import system
+from kcheck.text.files.disk import Disk
+from kcheck.text.files.save import File
+from kcheck.text.files.tree import TERRAFORM, VARIABLES, Tree, display_path
+from kcheck.text.findings import SAFETIES, Finding, Severity
+from kcheck.text.syntax import edit, yaml
+from kcheck.text.syntax.insertion import Insertion
+from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
+from kcheck.text.syntax.scan import toml_key_line
+from kcheck.text.text import Source
 from kcheck.text.units import clipped, counted
+from kcheck.text.values import Data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from kcheck.addons.editor.snapshot import Snapshot
-    from kcheck.text.files.save import File
-    from kcheck.text.findings import Change, Finding
-    from kcheck.text.text import Source
+    from kcheck.text.findings import Change
 
     Tell = Callable[[str], None]
 
@@ -272,3 +280,56 @@ def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
     if any(finding.identities & one.identities for one in after.findings):
         return Plan(refusal=f"an entry for {file.path} has no effect on it")
     return Plan((file,))
+
+
+# --- suppressions in the settings
+
+
+_KEY = "suppressions"
+
+
+def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
+    """Return a folder's settings file, new if there is none, with a suppression added, and the suppression.
+
+    Raises ConfigError if the file cannot be read, or has its suppressions in a form that kcheck does not extend.
+    """
+    path = find_file((folder,), disk) or os.path.join(folder, NAME)
+    real = system.real_path(path)
+    data = disk.read(real)
+    source = Source(display_path(path), data or b"")
+    place = finding.span.source.path
+    near = os.path.relpath(place, os.path.dirname(source.path) or ".").replace(os.sep, "/")
+    entry = {"rule": finding.rule, "path": near, "reason": reason}
+    new = _in_toml(source, entry) if path.endswith(".toml") else _in_yaml(source, entry)
+    accepted = Accepted(finding.rule, place, reason, None, source.span(0, 0))
+    return File(real, source.path, source.data, new, fresh=data is None), accepted
+
+
+def _in_yaml(source: Source, entry: dict[str, str]) -> bytes:
+    document = next(iter(yaml.documents(source)), None)
+    root = document.root if document is not None else None
+    if document is not None and document.problem is not None:
+        raise ConfigError(f"{source.path}:{document.problem.span.begin.line}: {document.problem.message}")
+    if isinstance(root, yaml.Mapping) and root.entries:
+        old, item = root.own(_KEY), dict[str, "Data"](entry)
+        edits = (
+            edits_to_add_last(root, {_KEY: [item]})
+            if old is None
+            else edits_to_add(yaml.resolve(old.value).span, Insertion(items=[item]))
+        )
+        if edits is None:
+            raise ConfigError(f"{source.path}:{root.span.begin.line}: kcheck cannot add to {_KEY}")
+        return edit.apply_edits(source, edits)
+    gap = source.newline if source.data and not source.data.endswith(b"\n") else ""
+    first, *rest = (f"{name}: {yaml.literal(value, 'plain')}" for name, value in entry.items())
+    lines = (f"{_KEY}:", f"  - {first}", *(f"    {line}" for line in rest), "")
+    return source.data + (gap + source.newline.join(lines)).encode()
+
+
+def _in_toml(source: Source, entry: dict[str, str]) -> bytes:
+    line = toml_key_line(source, TABLE, _KEY, 0)
+    if line is not None and not line.text.lstrip().startswith("[["):
+        raise ConfigError(f"{source.path}:{line.begin.line}: kcheck cannot add to a list in brackets")
+    gap = source.newline * (1 if source.data.endswith(b"\n") else 2)
+    lines = (f"[[{TABLE}.{_KEY}]]", *(f"{name} = {json.dumps(value)}" for name, value in entry.items()), "")
+    return source.data + (gap + source.newline.join(lines)).encode()

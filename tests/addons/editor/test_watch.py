@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
+from kcheck.addons.editor import changes
 from kcheck.commands.cli import cli
-from kcheck.text.files import changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from kcheck.addons.authoring import new_rule
 from kcheck.commands.cli import cli
-from kcheck.engine import new_rule, rules
+from kcheck.engine import rules
 from kcheck.text.bundled import RULES
 
 if TYPE_CHECKING:

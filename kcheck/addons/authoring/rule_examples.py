@@ -4,6 +4,7 @@ import contextlib
 import copy
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
@@ -17,7 +18,7 @@ from kcheck.engine import linter, rule_words, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.rule import Example, Rule
 from kcheck.engine.rule_evaluator import Evaluator, joined_condition
-from kcheck.engine.rule_words import LONGEST_DETAIL, LONGEST_HEADLINE, Mistake, failed_at
+from kcheck.engine.rule_words import Mistake, failed_at, usages
 from kcheck.engine.words import raw_views
 from kcheck.engine.words.raw_views import SUBJECTS as RAW
 from kcheck.engine.words.subjects import SUBJECTS, things
@@ -27,8 +28,14 @@ from kcheck.scale.world import World
 from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Finding
+from kcheck.text.regex import regex
 from kcheck.text.syntax import cel
 
+LONGEST_HEADLINE = 100
+LONGEST_DETAIL = 120
+"""Most characters of a message, or of a sentence below it, on the examples of a rule."""
+_LEAST_WHY = 80
+_ADVICE = regex(r"(use|avoid|prefer|require|no|do|should|check|enable)-")
 _MOST_THINGS = 5
 """Objects for which the rule's silence is explained."""
 
@@ -289,3 +296,59 @@ def without(data: dict[str, object], steps: list[str], replacement: list[None] |
 
     walk(result, steps)
     return result
+
+
+# --- standards
+
+
+def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
+    """Yield uses of `has()` outside of `when`: it asks whether a value is known, so it would hide unknown ones."""
+    if rule.subject in RAW:
+        return
+    for one, usage in usages(rule):
+        if one.steps != ("when",) and usage.presence:
+            at = max(one.text.find("has("), 0)
+            message = (
+                "has() asks whether a value is known, which is for `when` only; compare with null to ask for unset"
+            )
+            yield Mistake(message, one.steps, one.text, at)
+
+
+def shortcomings(rule: Rule) -> list[Mistake]:
+    """List why a rule may not be one of kcheck's own."""
+    return [*_incomplete(rule), *_numbers(rule)]
+
+
+def _incomplete(rule: Rule) -> Iterator[Mistake]:
+    written = rule.documentation
+    if _ADVICE.match(rule.name):
+        yield Mistake("the file is named after a mistake, such as pod-without-team, not after advice", ("summary",))
+    if len(written.why) <= _LEAST_WHY:
+        yield Mistake(f"`why` needs more than {_LEAST_WHY} characters: what happens, and what would help", ("why",))
+    if not written.examples:
+        yield Mistake("the rule needs an example, with `bad` and `good`", ("examples",))
+    for example in written.examples:
+        for name, files in (("bad", example.bad), ("good", example.good)):
+            if not files:
+                yield Mistake(f"the example needs `{name}`", ("examples", example.number))
+    if rule.fixable and written.examples and all(example.fixed is None for example in written.examples):
+        yield Mistake("an example needs `fixed`: what kcheck fix makes of `bad`", ("examples",))
+    entries = rule.entries()
+    if not entries and rule.subject != "input":
+        message = "the rule needs sources: keys of profiles such as limits.eks.pool.quota, or addresses"
+        yield Mistake(message, ("sources",))
+    doubtful = [name for name, entry in entries.items() if entry and entry.confidence == "low"]
+    wall = rule.grade.wall if rule.grade else None
+    if doubtful and (
+        rule.severity == "error" or any(name.endswith(f".{wall.split('.', 1)[1]}") for name in doubtful if wall)
+    ):
+        yield Mistake(f"an error needs sources that are sure; the confidence of {doubtful[0]} is low", ("sources",))
+
+
+def _numbers(rule: Rule) -> Iterator[Mistake]:
+    """Yield numbers without a name: their meaning and source belong into the profiles."""
+    for one, usage in usages(rule):
+        for number in sorted(set(usage.numbers) - {0, 1}):
+            match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)
+            message = f"{number} has no source: name it in profiles/<cloud>/limits.yaml, write limits.<group>.<name>"
+            yield Mistake(message, one.steps, one.text, match.start() if match else 0)

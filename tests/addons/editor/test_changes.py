@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kcheck.text.files.changes import Watcher
+from kcheck.addons.editor.changes import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
