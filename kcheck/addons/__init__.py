@@ -1,1 +1,1 @@
-"""Products on top of the core: only `commands` imports them, and each has its extra and its tests."""
+"""Products on top of the core: nothing imports them, and each has its command, its extra and its tests."""

@@ -42,6 +42,11 @@ _GROUPS = {
     "Understand": "explain rules limits show eval config",
     "Set up": "init lsp export",
 }
+_OF_ADDONS = {
+    "eval": "console", "export": "admission.command", "fleet": "fleet.command", "init": "setup.command",
+    "lsp": "editor.lsp", "rules": "authoring.command", "usage": "usage.command", "watch": "editor.watch",
+}  # fmt: skip
+"""Modules of the commands that add-ons bring."""
 
 
 @contextmanager
@@ -73,7 +78,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"kcheck.commands.{cmd_name}")
+        own = _OF_ADDONS.get(cmd_name)
+        module = import_module(f"kcheck.addons.{own}" if own else f"kcheck.commands.{cmd_name}")
         command: click.Command = module.command
         return command
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 
 import click
 
-from kcheck.addons.calibration import measures, read
-from kcheck.addons.calibration.model import RecordingError
 from kcheck.commands import options, printing
 from kcheck.config.config import Config, RunRequest
 from kcheck.engine import rules
@@ -19,6 +18,7 @@ from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.results import SimulationResult
 from kcheck.scale.simulate.run import simulate
 from kcheck.scale.world import World
+from kcheck.text.errors import Error
 from kcheck.text.units import quantity, seconds
 
 
@@ -83,10 +83,10 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     if paths:
         raise click.UsageError("--record reads FILE alone; leave out PATH")
     try:
-        recordings = [read.read_file(file) for file in files]
-        return measures.as_section(recordings, measures.merged(map(measures.measures, recordings)))
-    except RecordingError as error:
+        text: str = import_module("kcheck.addons.calibration.measures").settings(files)
+    except Error as error:
         raise click.UsageError(f"--record {error}") from error
+    return text
 
 
 def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:

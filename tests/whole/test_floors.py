@@ -6,10 +6,12 @@ import ast
 import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.commands.cli import _OF_ADDONS
 from kcheck.config.numbers.clouds import CLOUDS
 from tests.places import ROOT
 
@@ -26,9 +28,9 @@ FLOORS = (
     ("engine",),
     ("fix",),
     ("report",),
-    ("api",),
-    ("generate", "addons"),
+    ("api", "generate"),
     ("commands",),
+    ("addons",),
 )
 """From the ground up: a package imports only from floors below its own."""
 
@@ -105,12 +107,19 @@ def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
     assert {package(module) for module in MODULES} == set(RANKS)
 
 
-def test_addons_are_known_to_commands_alone() -> None:
+def test_nobody_knows_an_addon() -> None:
+    """The command line loads the commands of add-ons by name; no add-on knows another."""
     found = offenders(
         (module, [name for name in imports(module) if package(name) == "addons" and not same_addon(module, name)])
-        for module in modules(RANKS.keys() - {"commands"})
+        for module in MODULES
     )
     assert found == {}
+
+
+def test_commands_of_addons_are_found_by_name() -> None:
+    every = {f"addons.{name}" for name in _OF_ADDONS.values()}
+    assert every <= MODULES.keys()
+    assert [name for name in every if "command" not in vars(import_module(f"kcheck.{name}"))] == []
 
 
 def same_addon(module: str, other: str) -> bool:
@@ -321,7 +330,7 @@ def test_files_are_small_and_named_for_what_they_hold() -> None:
     assert [module for module in MODULES if module.rpartition(".")[2] in vague] == []
 
 
-MOST = {"modules": 450, "imports in functions": 100, "lines": 80_500, "lines without add-ons": 67_350, "Any": 56}
+MOST = {"modules": 450, "imports in functions": 100, "lines": 80_500, "lines without add-ons": 66_000, "Any": 56}
 """May be lowered and never raised."""
 
 

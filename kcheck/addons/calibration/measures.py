@@ -6,6 +6,7 @@ from statistics import fmean, median
 from textwrap import wrap
 from typing import NamedTuple
 
+from kcheck.addons.calibration import read
 from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording, RecordingError
 from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.text.units import counted
@@ -36,6 +37,15 @@ class Measure(NamedTuple):
     name: str
     value: float | None
     note: str
+
+
+def settings(files: Iterable[str]) -> str:
+    """Format the delays of recorded runs as settings.
+
+    Raises RecordingError if a file is no recording, or none has a delay.
+    """
+    recordings = [read.read_file(file) for file in files]
+    return as_section(recordings, merged(map(measures, recordings)))
 
 
 def measures(recording: Recording) -> list[Measure]:

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from kcheck.text.errors import Error
 
-class RecordingError(Exception):
+
+class RecordingError(Error):
     """A file that is no recording; the message says in one line what was expected."""
 
 

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from kcheck.addons.usage import command as usage
 from kcheck.addons.usage.bill import BY
-from kcheck.commands import usage
 from kcheck.commands.cli import cli
 from kcheck.scale.usage.recording import Lack, QueueWait, Recording, as_bytes
 from tests.addons.usage.recordings import node, pod, recording

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from kcheck.addons.usage.command import question
 from kcheck.addons.usage.network import Network
 from kcheck.commands.cli import cli
-from kcheck.commands.usage import question
 from kcheck.scale.usage.recording import HOUR, read
 from tests.addons.usage.fake_prometheus import FakePrometheus, Reply, Request, failure, serving
 from tests.addons.usage.test_recorder import END, GIB, MAIN
