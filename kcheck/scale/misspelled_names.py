@@ -23,6 +23,8 @@ _CRUCIAL = ("PersistentVolumeClaim", "ServiceAccount")
 _GIVEN = frozenset({"default", "kube-root-ca.crt"})
 """Names of objects that every namespace has."""
 _WORDS, _DIGITS = regex(r"[a-z0-9]+"), regex(r"[0-9]+")
+_SHORT = regex(r"[b-df-hj-np-tv-z]{3,}")
+"""Letters of a word without its vowels, as in cfg and ckpt."""
 _ENDINGS = frozenset({"pvc", "claim", "volume", "vol", "sa"})
 """Words that only name the kind of an object."""
 _MOST, _LONGEST = 25, 253
@@ -158,13 +160,21 @@ def _labelled(scope: str, namespace: str | None, world: World) -> _Labelled:
 
 
 def nearly_same(left: str, right: str) -> bool:
-    """Whether two names differ by a typo or an ending only: with the same numbers, and no word for another."""
+    """Whether two names differ only by a typo, an ending or a short form; numbers must agree."""
     words = [[word for word in _WORDS.findall(text) if word not in _ENDINGS] for text in (left, right)]
     one, other = ("".join(word for word in own if word not in rest) for own, rest in (words, reversed(words)))
+    if _shortens(one, other) or _shortens(other, one):
+        return True
     too_long = max(len(one), len(other)) > _LONGEST or abs(len(one) - len(other)) > _MOST_EDITS
     if too_long or _DIGITS.findall(one) != _DIGITS.findall(other):
         return False
     return _edits(one, other) <= min(_MOST_EDITS, len(one) // _LETTERS, len(other) // _LETTERS)
+
+
+def _shortens(short: str, word: str) -> bool:
+    """Whether a word without vowels is a short form of another: cfg of config."""
+    letters = iter(word)
+    return bool(_SHORT.fullmatch(short)) and short[0] == word[:1] and all(letter in letters for letter in short)
 
 
 def _edits(left: str, right: str) -> int:
