@@ -68,7 +68,8 @@ def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
     offered = world.pools.slots(pool) if gpus else None
     if offered is None or not offered.high:
         return None
-    found = [filled(template, pool, world) for template in workload.templates]
+    # a launcher may be elsewhere
+    found = [filled(one, pool, world) for one in workload.templates if number(one.gpus, 0)]
     return None if None in found else max(-(-gpus // offered.high), *(one or 0 for one in found))
 
 
@@ -76,9 +77,9 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
     """Count the fewest nodes of a pool that GPU pods fill; None if they do not fit, or unknown."""
     pods, gpus, offered = known(template.count), number(template.gpus, 0), world.pools.slots(pool)
     most = offered.high if offered is not None else None
-    if pods is None or not world.pools.may_land(template, pool) or (gpus and (most is None or gpus > most)):
+    if pods is None or not world.pools.may_land(template, pool) or most is None or not 0 < gpus <= most:
         return None
-    return -(-int(pods) // (1 if known(template.spread) else most // gpus)) if gpus and most else 0
+    return -(-int(pods) // (1 if known(template.spread) else most // gpus))
 
 
 @once

@@ -493,6 +493,34 @@ def test_master_and_worker_may_share_a_node(workers: int, nodes: int, check: Che
         assert told == [f"PyTorchJob train needs {nodes} nodes; pool gpu ends at {most}"] * (most < nodes)
 
 
+LAUNCHED = """
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template: {spec: {containers: [{name: mpirun, image: "quay.io/example/train:1"}]}}
+    Worker:
+      replicas: 16
+      template:
+        spec:
+          tolerations: [{key: nvidia.com/gpu, operator: Exists}]
+          containers: [{name: a, image: "quay.io/example/train:1", resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def test_a_launcher_that_a_gpu_pool_keeps_off_hides_no_worker(check: Check) -> None:
+    """It runs on another pool; the pool of its workers is too small for them all the same."""
+    tainted = CLUSTER.replace("128}", "8, taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}")
+    (finding,) = (
+        one for one in check({"all.yaml": f"{tainted}---{LAUNCHED}"}).findings if one.rule == "pool-below-job"
+    )
+    assert finding.message == "MPIJob train needs 16 nodes; pool gpu ends at 8"
+    assert finding.details[0] == "16 pods with 8 GPUs each fill 16 nodes"
+
+
 IGNORED = (
     "backoffLimit: 0\n  podFailurePolicy:\n    rules:\n"
     "      - {action: Ignore, onPodConditions: [{type: DisruptionTarget}]}\n  completions: 16"
