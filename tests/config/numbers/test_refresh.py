@@ -277,6 +277,73 @@ def test_versions_of_a_newer_source_are_not_taken_back(tmp_path: Path) -> None:
     assert "older than the versions that are known here (2999-01-01)" in found.stderr
 
 
+EKS_CALENDAR = """
+|Kubernetes version
+|Upstream release
+|Amazon EKS release
+
+|`1.37`
+|August 26, 2026
+|October 1, 2026
+|December 1, 2027
+|December 1, 2028
+
+|`1.36`
+|April 22, 2026
+|June 2, 2026
+|August 2027
+|September 2028
+|===
+"""
+AKS_CALENDAR = """
+| Kubernetes version | Upstream release | AKS preview | AKS GA | End of life | LTS End of life |
+| ------------------ | ---------------- | ----------- | ------ | ----------- | --------------- |
+| 1.37 | Aug 2026 | Sep 2026 | Oct 2026 | Feb 2028 | Feb 2029 |
+| 1.36 | Apr 2026 | May 2026 | Jun 2026 | Aug 2, 2027 | Sep 2028 |
+| 1.30 | Apr 2024 | Jun 2024 | Jul 2024 | Aug 22, 2025 | Until 1.33 GA |
+"""
+
+
+@pytest.mark.parametrize(
+    ("cloud", "repository", "file", "text", "newest"),
+    [
+        ("eks", "amazon-eks-user-guide", "latest/ug/versioning/kubernetes-versions.adoc", EKS_CALENDAR,
+         "  37: {released: 2026-10-01, ends: 2027-12-01, extended: 2028-12-01}"),
+        ("aks", "azure-aks-docs", "articles/aks/supported-kubernetes-versions.md", AKS_CALENDAR,
+         "  37: {released: 2026-10-31, ends: 2028-02-29, extended: 2029-02-28}"),
+    ],
+)  # fmt: skip
+def test_versions_are_read_from_the_calendar_of_a_cloud(
+    cloud: str, repository: str, file: str, text: str, newest: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "profiles" / cloud / "versions.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        VERSIONS.replace("ends: 2027-06-28, extended: 2028-06-28", "ends: 2027-08-02, extended: 2028-06-28")
+    )
+    committed(tmp_path / "gits" / repository, "v1", {file: text})
+    found = refreshed(tmp_path, "versions", "--write")
+    assert found.stderr.startswith(f"{cloud}: no git directory of endoflife-date/endoflife.date in ")
+    assert path.read_text().splitlines()[-2:] == [
+        "  36: {released: 2026-04-22, ends: 2027-08-02, extended: 2028-09-30}",  # the day of a month stays
+        newest,
+    ]
+
+
+def test_a_calendar_counts_more_than_endoflife_date(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "eks" / "versions.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        VERSIONS.replace("ends: 2027-06-28, extended: 2028-06-28", "ends: 2027-08-31, extended: 2028-09-30")
+    )
+    before = path.read_text()
+    committed(tmp_path / "gits" / "endoflife.date", "v1", {"products/amazon-eks.md": PRODUCT.replace("1.37", "1.33")})
+    calendar = {"latest/ug/versioning/kubernetes-versions.adoc": EKS_CALENDAR.replace("1.37", "1.33")}
+    committed(tmp_path / "gits" / "amazon-eks-user-guide", "v1", calendar)
+    found = refreshed(tmp_path, "versions", "--write")
+    assert (found.returncode, found.stdout, path.read_text()) == (0, "", before)
+
+
 def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "aks" / "retirements.yaml"
     path.parent.mkdir(parents=True)
