@@ -1,6 +1,6 @@
 """profiles/modules.yaml: whether a skeleton stands for the newest version of each published module, by its tags.
 
-A skeleton is written by hand: what has none is named.
+A skeleton is written by hand: what has none is named. The newest version is the last one that has the module's folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
         if not isinstance(entry, dict):  # of the head
             continue
         try:
-            tags = needed(gits, entry["repository"]).names(r"v?\d+\.\d+\.\d+")
+            own = needed(gits, entry["repository"])
         except MissingError as error:
             missing[str(error)] = None
             continue
-        newest = max(map(version, tags), default=None)
+        folder = name.partition("//")[2]
+        file = f"{folder}/variables.tf" if folder else "variables.tf"
+        here = own.texts(f"{tag}:{file}" for tag in own.names(r"v?\d+\.\d+\.\d+"))
+        newest = max((version(one.partition(":")[0]) for one in here), default=None)
         if newest is None:
-            tell(name, f"{entry['repository']} has no tags here")
+            tell(name, f"{entry['repository']} has no tags with {file} here")
         elif not any(holds(one["versions"], newest) for one in entry["skeletons"]):
             tell(name, f"no skeleton for its newest version, {'.'.join(map(str, newest))}")
     for error in missing:

@@ -1,6 +1,7 @@
 """profiles/*/retirements.yaml: whether each page in a repository still says the day that the file has.
 
 Days stand in prose there: a program finds that one is gone, a person reads what came instead. Nothing is written.
+Release notes are read in the CHANGELOG.md of their repository. A copy older than an entry's own source says nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import datetime
     from pathlib import Path
 
-PAGE = re.compile(r"https://github\.com/([^/]+/[^/]+)/blob/(?:main|master|mainline)/(\S+)")
+PAGE = re.compile(r"https://github\.com/([^/]+/[^/]+)/(?:blob/(?:main|master|mainline)/(\S+)|releases/tag/\S+)")
 
 
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
@@ -27,13 +28,15 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
             pages = [found for source in entry["sources"] if (found := PAGE.fullmatch(source))]
             name = f"retirements.{path.parent.name}.{key}"
             try:
-                texts = [text_of(gits, page[1], page[2])[1] for page in pages]
+                read = [text_of(gits, page[1], page[2] or "CHANGELOG.md") for page in pages]
             except MissingError as error:
                 tell(name, error)
                 continue
-            day = entry["ends"]
-            if texts and not any(re.search(rf"{word}(?!\d)", text) for text in texts for word in spellings(day)):
-                tell(name, f"{pages[0][0]} no longer says {day}")
+            day, newest = entry["ends"], str(entry.get("source_dated", ""))
+            if read and not any(re.search(rf"{word}(?!\d)", text) for _, text in read for word in spellings(day)):
+                last = max(own.commit(".")[1] for own, _ in read)
+                gone = f"no longer says {day}" if last >= newest else f"does not say {day}: the copy is of {last}"
+                tell(name, f"{pages[0][0]} {gone}")
             without += [] if pages else [key]
         if without:
             tell(path.parent.name, f"no page in a repository for {', '.join(without)}: look at their sources")

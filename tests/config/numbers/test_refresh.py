@@ -379,20 +379,35 @@ def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> Non
     ]
 
 
+def test_retirements_are_read_in_release_notes(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "aks" / "retirements.yaml"
+    path.parent.mkdir(parents=True)
+    notes = "https://github.com/Azure/AKS/releases/tag/2026-09-04"
+    days = {"said": "2026-12-10", "moved": "2026-12-11", "later": "2026-12-12, source_dated: 2999-01-01"}
+    path.write_text("".join(f"{key}: {{sources: [{notes}], ends: {day}}}\n" for key, day in days.items()))
+    committed(tmp_path / "gits" / "AKS", "2026-09-04", {"CHANGELOG.md": "It ends on December 10, 2026."})
+    first, second = refreshed(tmp_path, "retirements").stderr.splitlines()
+    assert first == f"retirements.aks.moved: {notes} no longer says 2026-12-11"
+    assert second.startswith(f"retirements.aks.later: {notes} does not say 2026-12-12: the copy is of 20")
+
+
 def test_modules_without_a_skeleton_for_their_newest_version_are_named(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "modules.yaml"
     path.parent.mkdir(parents=True)
-    modules = {"a": "one", "b": "two", "c": "three"}
+    modules = {"a": "one", "b": "two", "c": "three", "d//part": "two", "e": "four"}
     text = '{}:\n  repository: x/{}\n  skeletons: [{{versions: ">= 1.0, < 2.0"}}]\n'
     path.write_text("checked: 2026-01-01\n" + "".join(text.format(*pair) for pair in modules.items()))
-    committed(tmp_path / "gits" / "one", "v1.10.0", {"a": ""})
-    committed(tmp_path / "gits" / "two", "v1.10.0", {"a": ""})
-    committed(tmp_path / "gits" / "two", "v2.0.0", {"a": "b"})
+    committed(tmp_path / "gits" / "one", "v1.10.0", {"variables.tf": ""})
+    committed(tmp_path / "gits" / "two", "v1.10.0", {"variables.tf": "", "part/variables.tf": ""})
+    (tmp_path / "gits" / "two" / "part" / "variables.tf").unlink()  # the part ends before 2.0.0
+    committed(tmp_path / "gits" / "two", "v2.0.0", {"variables.tf": "b"})
+    committed(tmp_path / "gits" / "four", "v1.0.0", {"a": ""})
     found = refreshed(tmp_path, "modules")
     assert found.returncode == 1
-    first, second = found.stderr.splitlines()
+    first, second, third = found.stderr.splitlines()
     assert first == "b: no skeleton for its newest version, 2.0.0"
-    assert second.startswith("modules: no git directory of x/three in ")
+    assert second == "e: x/four has no tags with variables.tf here"
+    assert third.startswith("modules: no git directory of x/three in ")
 
 
 PROTO = """message Quota {
