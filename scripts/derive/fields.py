@@ -1,17 +1,19 @@
 """profiles/any/fields.json: fields of core kinds by kubernetes-validate, and of custom ones by their CRDs.
 
-A type is string, integer, number, boolean, scalar (a number or text), any, [T] for a list, {T} for a map, or a name of
-the table of types.
+Releases after those of the table are named. A type is string, integer, number, boolean, scalar (a number or text), any,
+[T] for a list, {T} for a map, or a name of the table of types.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from derive.crds import documents, template
+from derive.gits import MissingError, needed, tell
 
 CORE = {
     "v1": ("Pod", "PodTemplate", "Service", "ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim",
@@ -149,10 +151,27 @@ def versions(gits: Path, source: str) -> Iterator[tuple[dict[str, Any], dict[str
             yield crd, {"name": version["name"], "properties": schema["properties"]}, release
 
 
+def name_newer(gits: Path) -> None:
+    """Name releases of the same major version that came after those of the table."""
+    for repository, tag in dict.fromkeys(tuple(source.split()[:2]) for source in CRDS):
+        known = max(tag, AFTER.get(repository, ("", {}))[0], key=release)
+        newest = max(needed(gits, repository).names(rf"{tag.partition('.')[0]}\.\d+\.\d+"), key=release, default=known)
+        if release(newest) > release(known):
+            tell("fields", f"{repository} has {newest}, the table has {known}")
+
+
+def release(tag: str) -> tuple[int, ...]:
+    """The numbers of a tag such as v1.9.0."""
+    return tuple(map(int, re.findall(r"\d+", tag)))
+
+
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     """The new text of the file, a line for each type."""
-    import kubernetes_validate  # only who refreshes this needs it
-
+    try:
+        import kubernetes_validate  # only who refreshes this needs it
+    except ImportError as error:
+        raise MissingError("kubernetes-validate, which has the fields of core kinds, is not installed") from error
+    name_newer(gits)
     version = kubernetes_validate.latest_version()
     folder = f"kubernetes-json-schema/v{version}-local-strict/_definitions.json"
     definitions = json.loads((Path(kubernetes_validate.__file__).parent / folder).read_text(encoding="utf-8"))["$defs"]

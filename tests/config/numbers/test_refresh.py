@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import subprocess
@@ -448,6 +449,27 @@ def test_types_with_gpus_in_the_price_list_of_alibaba_cloud_are_named(tmp_path: 
     assert said.endswith(" has and the file has not: ebmgn99.xlarge, gn99-c8g1.2xlarge")
 
 
+def test_fields_need_kubernetes_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kubernetes_validate.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = refreshed(tmp_path, "fields")
+    assert (found.returncode, found.stdout) == (1, "")
+    assert found.stderr == "fields: kubernetes-validate, which has the fields of core kinds, is not installed\n"
+
+
+def test_releases_after_those_of_the_fields_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    fields, gits = importlib.import_module("derive.fields"), importlib.import_module("derive.gits")
+    monkeypatch.setattr(fields, "CRDS", ("x/one v1.9.0 a.yaml", "x/one v1.9.0 b.yaml", "x/two v0.1.0 a.yaml"))
+    monkeypatch.setattr(fields, "AFTER", {"x/two": ("v0.2.0", {})})
+    monkeypatch.setattr(gits, "told", [])
+    for name, tags in (("one", ["v1.9.0", "v1.10.0", "v1.11.0-rc.1", "v2.0.0"]), ("two", ["v0.1.0", "v0.2.0"])):
+        for tag in tags:
+            committed(tmp_path / name, tag, {})
+    fields.name_newer(tmp_path)
+    assert gits.told == ["fields: x/one has v1.10.0, the table has v1.9.0"]
+
+
 def test_the_repositories_are_those_that_the_parts_read(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     found = refreshed(tmp_path, "--repositories").stdout.splitlines()
@@ -455,5 +477,6 @@ def test_the_repositories_are_those_that_the_parts_read(tmp_path: Path) -> None:
         "kubernetes/autoscaler", "kubernetes-sigs/cluster-autoscaler", "endoflife-date/endoflife.date",
         "googleapis/googleapis", "MicrosoftDocs/azure-aks-docs", "MicrosoftDocs/azure-compute-docs",
         "terraform-aws-modules/terraform-aws-vpc", "aws/karpenter-provider-aws", "Azure/karpenter-provider-azure",
-        "cloudpilot-ai/karpenter-provider-gcp", "Cyclenerd/google-cloud-pricing-cost-calculator",
+        "cloudpilot-ai/karpenter-provider-gcp", "Cyclenerd/google-cloud-pricing-cost-calculator", "Azure/AKS",
+        "ray-project/kuberay", "kubernetes-sigs/lws", "kubeflow/training-operator", "awsdocs/amazon-eks-user-guide",
     } <= set(found)  # fmt: skip
