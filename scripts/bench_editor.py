@@ -7,6 +7,7 @@ until the diagnostics of a file arrive that differ from those before.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import statistics
 import time
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATIENCE = 300
+CPU = "processor time"
 QUIET = 2.0
 """Seconds without news after which nothing more is expected of a check."""
 
@@ -29,7 +31,7 @@ class Case(NamedTuple):
     """A folder, and the goal for typing in it, in milliseconds.
 
     `shift` is a file in which lines are typed; in `number` the first number that a pattern finds changes, which is
-    `seen` in another file.
+    `seen` in another file. `cpu` is the goal for processor time, which a busy machine does not stretch.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Case(NamedTuple):
     number: str
     pattern: str
     seen: str
+    cpu: float = 0
 
 
 class Editor:
@@ -100,13 +103,19 @@ class Editor:
         change = types.TextDocumentContentChangeWholeDocument(text)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
-    async def typed(self, name: str, text: str, seen: str) -> float:
-        """Seconds from a change in a file until it is seen in one."""
+    def processor(self) -> float:
+        """Seconds of processor time that the server has used, user and system; Linux only."""
+        server = self.client._server  # the library keeps it to itself
+        fields = open(f"/proc/{server.pid}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    async def typed(self, name: str, text: str, seen: str) -> tuple[float, float]:
+        """Seconds from a change in a file until it is seen in one, and those of processor time."""
         before = self.found.get(self.address(seen))
-        begin = time.perf_counter()
+        begin, used = time.perf_counter(), self.processor()
         self.type(name, text)
         await self.until(lambda: self.found.get(self.address(seen)) != before)
-        return time.perf_counter() - begin
+        return time.perf_counter() - begin, self.processor() - used
 
     async def asked(self, name: str, number: int) -> dict[str, float]:
         """Seconds until requests about a file are answered, `number` of each."""
@@ -146,7 +155,8 @@ def rows(case: Case, command: str, runs: int) -> Iterator[str]:
     figures = asyncio.run(_measure(case, command, runs))
     for what, times in figures.items():
         middle, worst = statistics.median(times) * 1000, max(times) * 1000
-        goal = f"goal <= {case.most:,g} ms {'met' if middle <= case.most else 'MISSED'}" if "typed" in what else ""
+        most = case.cpu if what.endswith(CPU) else case.most if "typed" in what else 0
+        goal = f"goal <= {most:,g} ms {'met' if middle <= most else 'MISSED'}" if most else ""
         yield f"{case.name:34} {what:44} {middle:8,.0f} {worst:8,.0f}  {goal}".rstrip()
 
 
@@ -159,22 +169,26 @@ async def _measure(case: Case, command: str, runs: int) -> dict[str, list[float]
     for name in dict.fromkeys((case.shift, case.number)):
         editor.open(name)
     await editor.quiet()
-    lines, numbers, hasty, waited = [], [], [], []
+    lines, numbers, hasty, waited, keys = [], [], [], [], []
     text, other = editor.texts[case.shift][1], editor.texts[case.number][1]
     for i in range(runs):
-        lines.append(await editor.typed(case.shift, "\n" * (i % 2 + 1) + text, case.shift))
+        line = await editor.typed(case.shift, "\n" * (i % 2 + 1) + text, case.shift)
         await editor.quiet()
         changed = re.sub(case.pattern, lambda match, i=i: str(int(match[0]) * (i % 2 + 2)), other, count=1)
-        numbers.append(await editor.typed(case.number, changed, case.seen))
+        number = await editor.typed(case.number, changed, case.seen)
         await editor.quiet()
+        lines.append(line[0])
+        numbers.append(number[0])
+        keys += [line[1], number[1]]
         waited.append(max((await editor.asked(case.shift, 20)).values()))
         for size in range(5):  # what comes next ends what still goes on
             editor.type(case.shift, "\n" * size + text)
             await asyncio.sleep(0.05)
-        hasty.append(await editor.typed(case.shift, "\n" * (i + 7) + text, case.shift))
+        hasty.append((await editor.typed(case.shift, "\n" * (i + 7) + text, case.shift))[0])
         await editor.quiet()
     await editor.end()
     result["a line typed, in its own file"] = lines
+    result[f"a line or a number typed, {CPU}"] = keys
     result["the last of six lines typed in a hurry"] = hasty
     result[f"a number typed, seen in {case.seen}"] = numbers
     result["the slowest request of 80"] = waited

@@ -263,6 +263,12 @@ def pools(size: int) -> dict[str, str]:
     return {"main.tf": cluster() + "".join(pool(f"p{i}") for i in range(size))}
 
 
+def labelled_pools(size: int) -> dict[str, str]:
+    """A resource of eleven lines for each pool."""
+    label = '  node_labels = { team = "research" }\n'
+    return {"main.tf": cluster() + "".join(pool(f"p{i}", more=label) for i in range(size))}
+
+
 def clusters(size: int) -> dict[str, str]:
     """Clusters in one root."""
     return {"main.tf": "".join(cluster(f"c{i}", i) for i in range(size))}
