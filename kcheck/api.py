@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kcheck.model import Cluster, Inventory
     from kcheck.scale.walls.model import Wall
     from kcheck.scale.world import World
+    from kcheck.text.findings import Finding
     from kcheck.text.text import Skipped
 
 
@@ -141,6 +142,7 @@ class Project:
     def fix(
         self, safeties: Sequence[str] = ("safe", "costs"), select: Sequence[str] = (), *, info: bool = False,
         comparison: Comparison | None = None, tell: Callable[[str], None] = linter.no_progress,
+        declined: Sequence[Finding] = (),
     ) -> Fixes:  # fmt: skip
         """Work out fixes in memory, each verified by another check; nothing is written.
 
@@ -150,6 +152,7 @@ class Project:
             info: Also fix findings of severity info, as `select` does.
             comparison: Known findings to leave alone.
             tell: Receives progress.
+            declined: Findings of an earlier run to leave alone.
 
         Raises:
             kcheck.Error: `select` names no rule.
@@ -160,5 +163,5 @@ class Project:
         least = Severity.INFO if info or select else Severity.WARNING
         return fix.fix(
             self._paths, self.config, safeties=tuple(safeties), rules=tuple(select), least=least,
-            comparison=comparison, tell=tell, overlay=self._overlay,
+            comparison=comparison, tell=tell, overlay=self._overlay, declined=declined,
         )  # fmt: skip

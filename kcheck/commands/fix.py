@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -14,9 +15,10 @@ from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
 from kcheck.text.files.boundary import around
 from kcheck.text.files.disk import MAX_BYTES, Disk
+from kcheck.text.files.save import File
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.syntax import edit
-from kcheck.text.text import Source, steps
+from kcheck.text.text import Source, grouped, steps
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ _SHOWN = 20
     "-o", "--output", metavar="DIR", type=click.Path(file_okay=False),
     help="Write changed files below DIR, not in place.",
 )  # fmt: skip
+@click.option("-i", "--interactive", is_flag=True, help="Show each fix with its reason, and ask before applying it.")
 @click.option("--safe-only", is_flag=True, help="Apply only fixes that change neither the bill nor the behaviour.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that make Terraform replace something.")
 @options.select
@@ -49,7 +52,7 @@ _SHOWN = 20
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, diff_only: bool, output: str | None,
-    safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
+    interactive: bool, safe_only: bool, unsafe_fixes: bool, select: tuple[str, ...], info: bool, fail_on: str | None,
     exit_non_zero_on_fix: bool,
 ) -> None:  # fmt: skip
     """Fix findings in the files below PATH (default: the current folder). All other bytes stay as they are.
@@ -62,8 +65,12 @@ def command(
         raise click.UsageError("--safe-only and --unsafe-fixes exclude each other")
 
     safeties = SAFETIES if unsafe_fixes else ("safe",) if safe_only else ("safe", "costs")
+    wanted = partial(Project(paths, config).fix, safeties, select, info=info, comparison=comparison)
     with printing.show_progress() as tell:
-        outcome = Project(paths, config).fix(safeties, select, info=info, comparison=comparison, tell=tell)
+        outcome = wanted(tell=tell)
+    if interactive and (declined := _declined(outcome.fixed)):
+        with printing.show_progress() as tell:  # what is left must stand without the others
+            outcome = wanted(tell=tell, declined=declined)
     try:
         if diff_only:
             printing.diffs(outcome.files)
@@ -77,7 +84,9 @@ def command(
     threshold = fail_on or config.fail_on
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
-    for line in _summary(outcome, left, places, is_written=not diff_only):
+    headline, *lines = _summary(outcome, left, places, is_written=not diff_only)
+    printing.note(headline, bold=True)
+    for line in lines:
         printing.note(line)
     options.tell_bugs(outcome.result)
     if any(refused.bug for refused in outcome.refused):
@@ -87,6 +96,36 @@ def command(
     undecided = options.fails_undecided(outcome.result, threshold)
     if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
         sys.exit(1)
+
+
+def _declined(fixes: list[Finding]) -> list[Finding]:
+    """Ask about each fix; return those to leave out. Raises click.Abort on Ctrl-C or at the end of input."""
+    declined: list[Finding] = []
+    answer = ""
+    for number, finding in enumerate(fixes, 1):
+        if answer not in ("a", "q"):
+            sources = grouped(finding.changes, edit.source_of).items()
+            edited = ((source, edit.apply_edits(source, edit.edits(own))) for source, own in sources)
+            printing.diffs(File(source.path, source.path, source.data, new) for source, new in edited)
+            printing.note(f"{number} of {len(fixes)}: {finding.rule}: {finding.message}")
+            answer = _answer(finding)
+        if answer in ("n", "q"):
+            declined.append(finding)
+    return declined
+
+
+def _answer(finding: Finding) -> str:
+    safety = finding.fix.safety if finding.fix else ""
+    while True:
+        try:
+            answer = str(click.prompt(f"Apply this fix ({safety})? [y,n,a,q,?]", "?", show_default=False, err=True))
+        except click.Abort:
+            printing.note("")
+            printing.note("Nothing was written.")
+            raise
+        if answer in ("y", "n", "a", "q"):
+            return answer
+        printing.note("y: apply it; n: leave it out; a: apply it and all that follow; q: leave out it and the rest")
 
 
 def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written: bool) -> Iterable[str]:
@@ -100,7 +139,8 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
     for finding in outcome.fixed:
         stale = [*_stale_comments(finding, places), *_stale_tables(finding)]
         if finding.fix and (stale or not is_written or finding.fix.safety != "safe"):
-            yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {finding.fix.title}"
+            reason = finding.fix.title if is_written else finding.message
+            yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {reason}"
             yield from (f"    the {what} still says {old}" for what, old in stale)
     tried = {key for refused in outcome.refused for key in refused.finding.keys}
     for refused in outcome.refused:

@@ -69,9 +69,10 @@ def line(text: str) -> None:
     click.echo(visible(text))
 
 
-def note(text: str) -> None:
+def note(text: str, *, bold: bool = False) -> None:
     """Print one line to stderr."""
-    click.echo(visible(text), err=True)
+    shown = visible(text)
+    click.echo(click.style(shown, bold=True) if bold and not os.environ.get("NO_COLOR") else shown, err=True)
 
 
 def report(text: str) -> None:

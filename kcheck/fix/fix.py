@@ -262,16 +262,18 @@ def fix(
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
     tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
     only: Callable[[Finding], bool] | None = None, overlay: Mapping[str, bytes] | None = None,
+    declined: Sequence[Finding] = (),
 ) -> Fixes:  # fmt: skip
     """Compute all fixes of the allowed classes, for some rules or groups or for all; nothing is written.
 
     Not fixed are findings below severity `least`, known to `comparison`, or refused by `only`, unless other fixes cause
-    them. `start` is an earlier check of the files as they are; without it, `overlay` replaces some of them.
+    them, and `declined` ones in no case. `start` is an earlier check of the files as they are; without it, `overlay`
+    replaces some of them.
     """
     chosen = {rule.name: rule for rule in selected(config)}
     fixer = _Fixer(
         paths, replace(config, traced=True), safeties=safeties, names=rules, least=least, comparison=comparison,
-        tell=tell, only=only, rules=chosen,
+        tell=tell, only=only, rules=chosen, refused=[Refused(one, "you declined it", bug=False) for one in declined],
     )  # fmt: skip
     return fixer.run(start or fixer.read(overlay or {}))
 
