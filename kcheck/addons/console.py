@@ -14,10 +14,12 @@ from kcheck.terraform.configuration import Configuration
 from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.module import Module
 from kcheck.terraform.roots import Loader
+from kcheck.terraform.scope import Names, Scope
 from kcheck.text import scalars
 from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 from kcheck.text.units import decimal_number
@@ -49,7 +51,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     module = modules[0] if modules else None
     scope = (module or Module(Configuration(root), {}, loader)).scope
     try:
-        datum = value_of(entry.expression, scope.strictly())
+        datum = strict_value(entry.expression, scope)
     except EvaluationError as error:
         return _unknown(str(error))
     except RecursionError:
@@ -57,6 +59,22 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
     spans = datum.origin.spans if datum.origin else ()
     origins = [span.exact_location for span in spans if span.source is not source]
     return _answer(datum, origins)
+
+
+def strict_value(expression: nodes.Expression, scope: Scope) -> Datum:
+    """Evaluate an expression; raise EvaluationError where Terraform does, for undeclared names also if unused."""
+    strict = scope.strictly()
+    loops = [node for node in nodes.walk(expression) if isinstance(node, nodes.For | nodes.TemplateFor)]
+    own = {name for loop in loops for name in (loop.key, loop.name)}
+    for node in nodes.walk(expression):
+        root = node.target if isinstance(node, nodes.GetAttr) else node
+        if isinstance(root, nodes.Variable) and root.name not in own:
+            found = scope.lookup(root.name)
+            if found is None:
+                raise EvaluationError(f"`{root.name}` is not a name that can be used here")
+            if isinstance(node, nodes.GetAttr) and isinstance(found, Known) and isinstance(found.value, Names):
+                found.value.attribute(node.name)
+    return value_of(expression, strict)
 
 
 def _answer(datum: Datum, origins: list[str]) -> Answer:

@@ -12,8 +12,8 @@ from kcheck.text.data_types import ANYTHING, DYNAMIC, Short, Type
 from kcheck.text.scalars import MINUS_ZERO, EvaluationError
 from kcheck.text.values import Datum, DatumValue, Known, Origin, Symbol, Unknown
 
-INFINITE = "division by zero"
-"""Reason for an infinite quotient: Terraform computes one, but it is hardly usable."""
+INFINITE = "the number is infinite"
+"""Reason for an infinite result: Terraform computes one, but it is hardly usable."""
 
 
 def first_reason(*values: Datum) -> str:

@@ -11,7 +11,6 @@ import pytest
 
 from kcheck.addons import console
 from kcheck.config.config import Config
-from kcheck.terraform.evaluator import value_of
 from kcheck.terraform.operators import INFINITE
 from kcheck.terraform.roots import Loader
 from kcheck.terraform.type_rules import type_of
@@ -60,7 +59,7 @@ def answer(expression: str, scope: Scope) -> Answer:
     if file.problems:
         return found
     try:
-        datum = value_of(file.body.attributes["x"].expression, scope.strictly())
+        datum = console.strict_value(file.body.attributes["x"].expression, scope)
     except EvaluationError:
         return found
     found["refused"] = False
@@ -138,6 +137,11 @@ SHOWN = {
     'format("%.3g", pow(2, 80))': "1.21e+24",
     '" ${~ 1 ~} "': "1",
     "1e-400 > 0 && 1e-400 < 1e-399": True,
+    'yamlencode({ a = yamlencode(2), b = "x\\n\\n" })': '"a": |\n  2\n  ...\n"b": |+\n  x\n\n',
+    'yamlencode("x\\n\\n")': "|+\n  x\n\n",
+    "can(pow(10, 400)) && can(log(0, 10)) && can(pow(0, -1))": True,
+    "can(log(-1, 10)) || can(log(0, 0)) || can(pow(-8, 0.5))": False,
+    "[for local in [{ nope = 1 }] : local.nope]": ["1"],
 }
 """What Terraform 1.11 gives, asked by its console."""
 
@@ -150,10 +154,19 @@ def test_values_at_the_edges_of_numbers_and_templates(expression: str, scope: Sc
 @pytest.mark.parametrize(
     "expression",
     ["try(nope, 1)", "can(nope)", "can(self)", "can(var)", "can(local)", "try(local.nope, 1)", "can(var.nope)", "can(each.key)", "try(a_b.c, 1)",
-     "can(nope.x)", "coalescelist(toset([1]), toset([2]))", "{ a = 1 b = 2 }", 'templatestring("a${1}", {})'],
+     "can(nope.x)", "coalescelist(toset([1]), toset([2]))", "{ a = 1 b = 2 }", 'templatestring("a${1}", {})',
+     "true ? 1 : local.nope", "try(1, each.key)", "[for x in [] : module.nope]", "try(1, aws_x.y)", "true || path.nope",
+     "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})"],
 )  # fmt: skip
 def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope: Scope) -> None:
     assert answer(expression, scope)["refused"]
+
+
+@pytest.mark.parametrize(("pattern", "expected"), [
+    ("(a)(b)?", ["tuple", ["string", "string"]]), ("(?P<x>a)(?P<y>b)?", ["object", {"x": "string", "y": "string"}]),
+])  # fmt: skip
+def test_groups_that_match_nothing_are_null_strings(pattern: str, expected: object, scope: Scope) -> None:
+    assert answer(f'regex("{pattern}", "a")', scope)["type"] == expected
 
 
 def test_an_expression_refused_in_a_part_has_no_value(tmp_path: Path) -> None:

@@ -117,8 +117,8 @@ def _resource(item: Datum) -> bool:
 
 @TABLE.function(rest=anything)
 def _coalescelist(*values: Datum) -> Datum:
-    if any(isinstance(item, Known) and isinstance(item.value, SetData) for item in values):
-        raise EvaluationError("coalescelist() takes lists, not sets")
+    if {type_of(item).kind for item in values if isinstance(item, Known)} - {"list", "tuple"}:
+        raise EvaluationError("coalescelist() takes lists only")
     for item in values:
         if item.part if isinstance(item, Partial) else items(item):
             return item

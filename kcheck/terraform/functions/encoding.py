@@ -108,7 +108,8 @@ def _yamlencode(value: Datum) -> str | Datum:
 def _yaml(value: object) -> str:
     node = _node(value)
     dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
-    written: str = pyyaml.serialize(node, Dumper=dumper, allow_unicode=True).removesuffix("...\n")
+    written: str = pyyaml.serialize(node, Dumper=dumper, allow_unicode=True)
+    written = written[: -4 if written.endswith("\n...\n") else None]  # content is indented
     plain_scalar = isinstance(node, pyyaml.ScalarNode) and node.style is None
     return f"{written}...\n" if plain_scalar else written  # as the libyaml that Terraform has
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import Table, integer, items, number, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
+from kcheck.terraform.operators import INFINITE
 from kcheck.text.data_types import NUMBER, list_of
 from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError, to_bool
@@ -47,19 +48,19 @@ def _float(compute: Callable[[], float]) -> Fraction:
     """Compute with floats like Terraform's log and pow; return the decimal that the float prints."""
     try:
         result = compute()
-    except ZeroDivisionError:
+    except (ZeroDivisionError, OverflowError):
         result = math.inf
-    except (ValueError, OverflowError):
-        raise NotKnown(Unknown("the result is not a finite number")) from None
-    if isinstance(result, complex) or not math.isfinite(result):
-        raise NotKnown(Unknown("the result is not a finite number"))
+    except ValueError:
+        result = math.nan
+    if isinstance(result, complex) or math.isnan(result):
+        raise EvaluationError("the result is not a number")
+    if math.isinf(result):
+        raise NotKnown(Unknown(INFINITE))
     return Fraction(repr(result))
 
 
 @TABLE.function(number, number, bits=53)
 def _log(value: Fraction, base: Fraction) -> Fraction:
-    if not base and value > 0:
-        return Fraction(0)  # divided by minus infinity
     return _float(lambda: _ln(float(value)) / _ln(float(base)))
 
 
@@ -67,7 +68,7 @@ def _ln(value: float) -> float:
     """Compute Go's math.log, whose last bit differs from C's."""
     fraction, exponent = math.frexp(value)
     if value <= 0:
-        raise ValueError("log of a number that is not positive")
+        return math.nan if value else -math.inf
     if fraction < math.sqrt(2) / 2:
         fraction, exponent = fraction * 2, exponent - 1
     f = fraction - 1
@@ -89,6 +90,8 @@ def _pow(value: Fraction, power: Fraction) -> Fraction:
 
 def _power(value: float, power: float) -> float:
     """Compute Go's math.Pow, whose last bits differ from C's."""
+    if value == 0 and power < 0:
+        return math.inf
     if value == 0 or power == 0 or abs(power) >= 2**63:
         return math.pow(value, power)
     if abs(power) == 0.5:

@@ -91,11 +91,11 @@ def _found(match: Match) -> str | list[str | None] | dict[str, str | None]:
 
 
 @TABLE.function(text, text, counted=True)
-def _regex(pattern: str, value: str, budget: Budget) -> str | list[str | None] | dict[str, str | None]:
+def _regex(pattern: str, value: str, budget: Budget) -> Datum:
     match = next(_matches(pattern, value, budget), None)
     if match is None:
         raise EvaluationError(f"`{pattern}` does not match")
-    return _found(match)
+    return convert.convert(give(_found(match), Origin(())), _type_of_match(match.re))
 
 
 @TABLE.function(text, text, counted=True)
