@@ -106,7 +106,8 @@ class Editor:
     def processor(self) -> float:
         """Seconds of processor time that the server has used, user and system; Linux only."""
         server = self.client._server  # the library keeps it to itself
-        fields = open(f"/proc/{server.pid}/stat").read().rpartition(")")[2].split()
+        with open(f"/proc/{server.pid}/stat") as stat:
+            fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     async def typed(self, name: str, text: str, seen: str) -> tuple[float, float]:

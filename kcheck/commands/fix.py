@@ -71,16 +71,7 @@ def command(
     if interactive and (declined := _declined(outcome.fixed)):
         with printing.show_progress() as tell:  # what is left must stand without the others
             outcome = wanted(tell=tell, declined=declined)
-    try:
-        if diff_only:
-            printing.diffs(outcome.files)
-        elif output is not None:
-            save.copies(outcome.files, output)
-        else:
-            outcome.write()
-    except save.SaveError as error:
-        printing.note(f"kcheck: {error}")
-        sys.exit(2)
+    _write(outcome, diff_only=diff_only, output=output)
     threshold = fail_on or config.fail_on
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff_only and output is None)
@@ -96,6 +87,20 @@ def command(
     undecided = options.fails_undecided(outcome.result, threshold)
     if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
         sys.exit(1)
+
+
+def _write(outcome: Fixes, *, diff_only: bool, output: str | None) -> None:
+    """Print a diff, or write the files below a folder or in place; exit with 2 if that fails."""
+    try:
+        if diff_only:
+            printing.diffs(outcome.files)
+        elif output is not None:
+            save.copies(outcome.files, output)
+        else:
+            outcome.write()
+    except save.SaveError as error:
+        printing.note(f"kcheck: {error}")
+        sys.exit(2)
 
 
 def _declined(fixes: list[Finding]) -> list[Finding]:
