@@ -171,7 +171,7 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
 
 def _start(found: Scenario, ways: dict[str, ProfileValue], *, gang: bool) -> Start | None:
     """Simulate a job with or without gang start; None if a run does not finish."""
-    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)))
+    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)), written={})
     ran = results.run_scenario(own)
     if not all(one.summary.finished for one in ran.runs):
         return None

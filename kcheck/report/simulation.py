@@ -9,7 +9,7 @@ from kcheck.report.capacity import month_text
 from kcheck.report.escape import json_text
 from kcheck.report.layout import Column, Line, Table, line
 from kcheck.scale.money import DAY, MONTH
-from kcheck.scale.simulate.model import PHASES, Point
+from kcheck.scale.simulate.model import PHASES, Job, JobTimes, Point
 from kcheck.scale.simulate.results import (
     PARTS,
     Estimate,
@@ -61,7 +61,7 @@ def as_text(outcome: SimulationResult, screen: int = 0) -> Iterator[Line]:
         return
     yield from (Line(), Line("  where the paid time of a node goes, on average:"))
     summary, causes = outcome.middle.summary, deciding_factors(outcome)
-    for phase in PHASES:
+    for phase in (phase for phase in PHASES if round(share(outcome, phase), 1)):
         bar = "#" * round(_BAR * summary.phases[phase] / summary.paid) if summary.paid else ""
         style = "green" if phase == "work" else "yellow"
         what = f"{NAMES[phase]}: {causes[phase]}"
@@ -107,10 +107,15 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
 
 def _monthly(outcome: SimulationResult) -> Iterator[str]:
     """Yield what a month costs: all runs of a schedule, and what is there without any."""
-    period, spent = outcome.scenario.case.job.period, outcome.dollars
-    if period < MONTH and spent is not None:
-        runs = MONTH / period
-        yield f"  a month: {money_text(range_of(bound * runs for bound in spent))} for {runs:,.0f} runs of the schedule"
+    case, spent = outcome.case, outcome.dollars
+    runs = sum(one.runs * one.duration * MONTH / one.period for one in case.jobs) / case.work
+    if runs >= 1 and spent is not None and not case.is_static:
+        pairs = zip(case.jobs, outcome.middle.summary.jobs, strict=True)
+        nodes = sum(one.pods * (_at_once(one, times) if one.concurrency == "Allow" else 1) for one, times in pairs)
+        most = min(nodes, sum(pool.most for pool in case.pools)) * MONTH / 3600
+        costs = [(cost * runs, cost * most / hours) for cost, hours in zip(spent, outcome.node_hours, strict=True)]
+        shared = ", whose nodes pass from one to the next" if any(least > always for least, always in costs) else ""
+        yield f"  a month: {money_text(range_of(map(min, costs)))} for {runs:,.0f} runs of the schedule{shared}"
     if spent is not None and outcome.scenario.idle.lines:
         yield f"  without a run {month_text(outcome.scenario.idle)}"
 
@@ -119,12 +124,12 @@ def end_text(outcome: SimulationResult) -> str:
     """Say when and how the run ends."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     if summary.finished:
-        return f"about {minutes_text(*outcome.total)} until the last node is gone"
+        last = "the work ends, on nodes that stay" if outcome.case.is_static else "the last node is gone"
+        return f"about {minutes_text(*outcome.total)} until {last}"
     if summary.pods_done == scenario.case.pods:
         return f"nodes are still there after {scenario.case.horizon / 3600:,.3g} h"
     if not summary.failed:
-        stuck = _stuck(outcome)
-        return "deadlock" if stuck[1:] else "never starts" if stuck else "never done"
+        return "deadlock" if _stuck(outcome) else "never done"
     if scenario.case.others:
         return f"{', '.join(times.name for times in summary.jobs if times.done == inf)} fail at their deadline"
     return f"fails at its deadline of {scenario.case.job.deadline / 60:g} min"
@@ -153,13 +158,18 @@ def _unfinished(outcome: SimulationResult) -> Iterator[str]:
 def _overlaps(outcome: SimulationResult) -> Iterator[str]:
     """Yield what becomes of CronJobs whose next run starts before the one before has ended."""
     for job, times in zip(outcome.scenario.case.jobs, outcome.middle.summary.jobs, strict=True):
-        took = min(times.done, job.deadline)
-        if job.period < took < inf:
-            many = ceil(took / job.period)
+        many, took = _at_once(job, times), min(times.done, job.deadline)
+        if many > 1:
             skips, replaces = f"{many - 1:,} of {many:,} starts are skipped", "none ends: the next one replaces it"
             overlaps = f"up to {many:,} at once, on {counted(many * job.pods, 'node')}"
             becomes = {"Forbid": skips, "Replace": replaces}.get(job.concurrency, overlaps)
             yield f"  {job.name} starts every {readable(int(job.period))}, a run takes {took / 60:,.1f} min: {becomes}"
+
+
+def _at_once(job: Job, times: JobTimes) -> int:
+    """Return how many runs of a job there are at once, if each one starts in time."""
+    took = min(times.done, job.deadline)
+    return max(1, ceil(took / job.period)) if took < inf else 1
 
 
 def _stuck(outcome: SimulationResult) -> list[str]:
@@ -370,7 +380,10 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         **_ends("dollars", None if spent is None else (spent.least, spent.most, cost(outcome.case, summary))),
         "unpriced_nodes": outcome.unpriced,
         "jobs": [
-            {"name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done)}
+            {
+                "name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done),
+                "held": times.held,
+            }
             for one, times in zip(scenario.case.jobs, summary.jobs, strict=True)
         ],
         "interrupted": summary.interrupted, "lost": round(summary.lost), "failed": summary.failed,

@@ -40,12 +40,11 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
 
 
 def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
-    """List the jobs of a cluster, each with its largest pods."""
-    return [
-        (job, max(job.templates, key=lambda one: number(one.count, 0)))
-        for job in world.deployed.on(cluster).workloads
-        if job.batch and not job.per_node and job.templates and known(job.suspended) is not True
-    ]
+    """List the jobs of a cluster, else what else needs all its pods, each with its largest pods."""
+    own = [one for one in world.deployed.on(cluster).workloads if one.templates and not one.per_node]
+    jobs = [one for one in own if one.batch and known(one.suspended) is not True]
+    found = jobs or [one for one in own if known(one.rigid)]
+    return [(job, max(job.templates, key=lambda one: number(one.count, 0))) for job in found]
 
 
 def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | None) -> int:

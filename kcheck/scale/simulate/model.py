@@ -207,6 +207,11 @@ class Case(Struct, frozen=True):
         """Node-seconds of the work itself."""
         return sum(job.runs * job.duration for job in self.jobs)
 
+    @property
+    def is_static(self) -> bool:
+        """Whether all its nodes are there before and after."""
+        return all(pool.least >= pool.most for pool in self.pools)
+
 
 class Point(NamedTuple):
     """State of the cluster at one time: nodes requested, paid, ready, busy, empty, and being deleted."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kcheck.scale.simulate.model import PHASES, Case, Run, Span, Summary
 from kcheck.scale.simulate.run import simulate, summarize
 from kcheck.scale.simulate.scenario import Scenario, seeds
-from kcheck.text.units import rough
+from kcheck.text.units import counted, rough
 
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
@@ -127,15 +127,26 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     case, run = outcome.case, outcome.middle
     held, job = run.summary.held, case.job
     calls = f", after calls of {case.cloud.delete_call:g} s one after the other" if case.cloud.serial else ""
+    stays = "the size of the pools" if case.is_static else ""
     waves = f", {-(-job.runs // max(1, job.pods)):,} on a node one after the other" if job.parallel else ""
     return {
         "boot": _boot(case, held),
         "wait": _wait(outcome),
         "work": f"{case.job.duration / 60:,g} min each{waves or ' once all run' * job.gang}",
-        "idle": f"{_IDLE[case.settings.karpenter]} {minutes(case.settings.unneeded_time)}",
-        "queue": _queue(case, held),
+        "idle": stays or _setting(outcome, "unneeded_time", _IDLE[case.settings.karpenter]),
+        "queue": stays or _queue(outcome),
         "delete": f"the cloud takes {minutes(case.cloud.delete_latency)} to stop a machine{calls}",
     }
+
+
+def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
+    """Return a setting with its value, under the name and at the place that it has in the code."""
+    name, *place = outcome.scenario.written.get(field, (flag,))
+    return " ".join((name, minutes(getattr(outcome.case.settings, field)), *(f"({where})" for where in place)))
+
+
+def _place(outcome: SimulationResult, field: str, flag: str) -> str:
+    return ", ".join(outcome.scenario.written.get(field, (flag,)))
 
 
 def _boot(case: Case, held: dict[str, float]) -> str:
@@ -155,9 +166,10 @@ def _wait(outcome: SimulationResult) -> str:
     lost = sum(any(event.what == "never joined" for event in one.events) for one in outcome.runs)
     if case.job.gang and (lost or last - half > max(starting, case.cloud.pull)):
         late = f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
-        limit = f"{minutes(case.settings.provision_time)} ({_GIVEN_UP[case.settings.karpenter]})"
         draws = f" in {lost:,} of {len(outcome.runs):,} draws" if lost < len(outcome.runs) else ""
-        return f"{late}; a machine that never joins is abandoned after {limit}{draws}" if lost else late
+        flag = _place(outcome, "provision_time", _GIVEN_UP[case.settings.karpenter])
+        limit = f"{minutes(case.settings.provision_time)} ({flag}){draws}"
+        return f"{late}; a machine that never joins is abandoned after {limit}" if lost else late
     slow = starting > case.cloud.pull
     starts = (
         f"{case.cloud.pod_rate:g} pods start per second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
@@ -165,19 +177,21 @@ def _wait(outcome: SimulationResult) -> str:
     return f"{starts}, and all wait for the last one" if case.job.gang else starts
 
 
-def _queue(case: Case, held: dict[str, float]) -> str:
+def _queue(outcome: SimulationResult) -> str:
     """Describe the slowest part of deletion: batches, taint requests, or the cloud's calls."""
+    case, held = outcome.case, outcome.middle.summary.held
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
-        return f"disruption budgets of {settings.bulk_delete:,} nodes at a time"
+        return f"disruption budgets of {counted(settings.bulk_delete, 'node')} at a time"
     after = held.get("scale-down-delay-after-add", 0)
     if after > held.get(settings.batch_flag, 0):
-        return f"scale-down-delay-after-add {minutes(settings.delay_after_add)}"
+        return _setting(outcome, "delay_after_add", "scale-down-delay-after-add")
     pause = 0 if settings.eager else settings.scan_interval
     gap = pause + cloud.loop + cloud.loop_per_node * case.pods
     if settings.modern:  # a batch waits until the calls of the one before have returned
         gap = max(gap, settings.taint_delay + cloud.delete_call)
-    batches = f"{settings.bulk_delete} nodes at a time ({settings.batch_flag}), about every {gap:.0f} s"
+    flag = _place(outcome, "bulk_delete", settings.batch_flag)
+    batches = f"{counted(settings.bulk_delete, 'node')} at a time ({flag}), about every {gap:.0f} s"
     rates = {batches: settings.bulk_delete / gap if gap else inf}
     if settings.client_qps:
         requests = cloud.taint_requests + cloud.event_requests
@@ -269,18 +283,21 @@ _Difference: TypeAlias = "tuple[float, float, float]"
 def _difference(before: Case, after: Case) -> _Difference | None:
     """Return the median difference of any two draws; None where one of them does not end.
 
-    Not of draws of one seed: which batches of deletions just miss a loop does not depend on a setting.
+    Not of draws of one seed: which batches of deletions just miss a loop does not depend on a setting. Nodes that stay
+    are paid after a shorter run, too.
     """
     (one, each), (other, _) = _coarse(before), _coarse(after)
     own = [summarize(replace(one, seed=seed)) for seed in seeds(one)]
     others = own if _are_equal(one, other, own) else [summarize(replace(other, seed=seed)) for seed in seeds(one)]
     if not all(run.finished for run in own + others):
         return None
-    pairs = list(product(own, others))
+    found = [(a.total - b.total, a.paid - b.paid, cost(before, a) - cost(after, b)) for a, b in product(own, others)]
+    stay = sum(pool.least for pool in other.pools)
+    rate = sum(pool.least * pool.price.mills for pool in other.pools if pool.price) / 3_600_000
     return (
-        median(a.total - b.total for a, b in pairs),
-        median(a.paid - b.paid for a, b in pairs) * each,
-        median(cost(before, a) - cost(after, b) for a, b in pairs) * 1000 * each,
+        median(time for time, _, _ in found),
+        median(paid - stay * time for time, paid, _ in found) * each,
+        median(spent - rate * time for time, _, spent in found) * 1000 * each,
     )
 
 

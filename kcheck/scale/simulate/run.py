@@ -339,7 +339,7 @@ class _Simulation:
         done = pods.last_done
         finished = pods.finished == self.case.pods and self._over()
         paid_nodes: dict[int, list[Node]] = {id(group): [] for group in self.fleet.groups}
-        until = max(end, done, self.last_loop)
+        until = max(end, done, 0 if finished else self.last_loop)
         for node in nodes:
             if node.gone == NEVER:
                 node.close(until, self.case.settings.unneeded_time)
@@ -349,7 +349,7 @@ class _Simulation:
         phases = {phase: sum([use.phases[phase] for use in uses]) for phase in PHASES}
         readies = [node.ready for node in nodes if node.ready < NEVER]
         return Summary(
-            total=max(end, done) if finished else until, finished=finished, first_ready=min(readies, default=NEVER),
+            total=until, finished=finished, first_ready=min(readies, default=NEVER),
             last_ready=max(readies, default=NEVER), last_start=pods.last_start, last_done=done,
             pods_done=pods.finished, launched=len(nodes), paid=sum(phases.values()), phases=phases, uses=uses,
             held=self.held, bound=frozenset(self.scaler.bound),

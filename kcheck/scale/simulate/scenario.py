@@ -7,7 +7,7 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
+from kcheck.model import Autoscaler, Cluster, KarpenterPool, NodePool, PodTemplate, Workload
 from kcheck.scale import money, queue_limits, walls
 from kcheck.scale.gangs import gang
 from kcheck.scale.money import Bill
@@ -17,9 +17,10 @@ from kcheck.scale.simulate.parameters import LoopTime, Measured
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text.findings import last_key
 from kcheck.text.need import or_none
 from kcheck.text.units import minor_version, part_of, seconds, some, whole_number
-from kcheck.text.values import Known, Unknown, Unset, known, number
+from kcheck.text.values import Known, Unknown, Unset, equals, known, number
 
 DURATION = 600
 """Default seconds of work: the job of the published runs."""
@@ -54,7 +55,8 @@ class Scenario(Struct, frozen=True):
 
     `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
     of its autoscaler's version; `delays` has the quickest, if there are several, and what was measured in this cluster.
-    `risk`: what becomes of it beside another job. `idle`: a month without runs.
+    `risk`: what becomes of it beside another job. `idle`: a month without runs. `written`: name and place of settings
+    that the code has.
     """
 
     case: Case
@@ -65,6 +67,7 @@ class Scenario(Struct, frozen=True):
     wall: Wall | None = None
     risk: str = ""
     idle: Bill = Bill((), ())
+    written: dict[str, tuple[str, str]] = {}
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -126,6 +129,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         f"the code has no job: {count:,} pods, one per node": job is None,
         f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
     }
+    used = _karpenter_pools(world, chosen)
     case = Case(
         pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
@@ -133,7 +137,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    found = Scenario(case, cluster, job, assumed, delays)
+    found = Scenario(
+        case, cluster, job, assumed, delays, written=_written(world, cluster, used if settings.karpenter else [])
+    )
     idle = money.month(cluster, world, idle=True)
     return _limited(replace(found, risk=_deadlock(world, found, chosen), idle=idle), world)
 
@@ -231,6 +237,19 @@ def _delays(
     return settings, notes, parameters.with_measured(world.config, cluster, cloud, quick)
 
 
+def _written(world: World, cluster: Cluster, karpenter: list[KarpenterPool]) -> dict[str, tuple[str, str]]:
+    """Return name and place of the settings of a run that the code has."""
+    own = world.autoscaling.autoscaler(cluster)
+    fields = ("unneeded_time", "bulk_delete", "provision_time", "delay_after_add") if own and not karpenter else ()
+    found = [(name, getattr(own, name)) for name in fields]
+    found += [("unneeded_time", one.consolidate_after) for one in karpenter]
+    return {
+        name: (last_key(origin.path).removeprefix("--"), origin.written.location)
+        for name, value in found
+        if (origin := value.origin) and origin.spans and origin.missing is None
+    }
+
+
 def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> int | None:
     """Return the nodes of pools that --nodes requests; the target of an environment says nothing of a job."""
     own = world.sizes.requested_by_name(cluster)
@@ -252,11 +271,15 @@ def _pool(pool: NodePool, most: int, world: World) -> Pool:
 
 
 def _karpenter(world: World, pools: list[NodePool], nodes: int) -> Settings:
-    names = {known(pool.name) for pool in pools}
-    own = [one for one in world.inventory.karpenter if known(one.name) in names]
+    own = _karpenter_pools(world, pools)
     after = max((number(one.consolidate_after, 0) for one in own), default=0)
     budgets = [part_of(nodes, text.partition(" ")[0]) for one in own for text in known(one.budgets) or ()]
     return Settings(karpenter=True, unneeded_time=after, bulk_delete=max(1, min(budgets, default=nodes)), taint_delay=0)
+
+
+def _karpenter_pools(world: World, pools: list[NodePool]) -> list[KarpenterPool]:
+    names = {known(pool.name) for pool in pools if equals(pool.mode, "Karpenter")}
+    return [one for one in world.inventory.karpenter if known(one.name) in names]
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:

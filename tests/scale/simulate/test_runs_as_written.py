@@ -12,7 +12,10 @@ from msgspec.structs import replace
 
 from kcheck.scale.schedules import period
 from kcheck.scale.simulate.model import Case, Job, Pool
+from kcheck.scale.simulate.parameters import Measured
+from kcheck.scale.simulate.results import compare
 from kcheck.scale.simulate.run import simulate
+from kcheck.scale.simulate.scenario import Scenario
 from tests.scale.simulate.test_command import run
 from tests.scale.simulate.test_properties import CLOUD
 from tests.scale.simulate.test_several_jobs import FLAGS
@@ -143,9 +146,32 @@ def test_pods_that_need_each_other_wait_for_the_last_one(write: Write) -> None:
     assert any(line.endswith("work: 10 min each once all run") for line in found)
 
 
-def test_a_gang_above_its_pool_never_starts(write: Write) -> None:
-    found = lines(write, job("one", spec(8, 8, INDEXED)), cluster=CLUSTER.replace("= 10", "= 5"))
-    assert found[0] == "train: Job on 8 nodes, 10 min of work: never starts"
+WORKERS = """
+apiVersion: KIND
+metadata: {name: one, namespace: team}
+spec:
+  replicas: 1
+  FIELD:
+    size: 8
+    TEMPLATE:
+      spec:
+        containers:
+          - {name: train, image: registry.example.com/train:1, command: [COMMAND], resources: {limits: {nvidia.com/gpu: 8}}}
+"""
+GROUP = WORKERS.replace("KIND", "leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet").replace("COMMAND", "serve")
+GROUP = GROUP.replace("FIELD", "leaderWorkerTemplate").replace("TEMPLATE", "workerTemplate")
+SET = WORKERS.replace("KIND", "apps/v1\nkind: StatefulSet").replace(
+    "  replicas: 1\n  FIELD:\n    size: 8\n", "  replicas: 8\n"
+)
+SET = SET.replace("    TEMPLATE", "  template").replace("COMMAND", "torchrun, --nnodes=8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("Job", job("one", spec(8, 8, INDEXED))), ("LeaderWorkerSet", GROUP), ("StatefulSet", SET)]
+)
+def test_a_gang_above_its_pool_is_a_deadlock(kind: str, text: str, write: Write) -> None:
+    found = lines(write, text, cluster=CLUSTER.replace("= 10", "= 5"))
+    assert found[0] == f"train: {kind} on 8 nodes, 10 min of work: deadlock"
     assert found[2:4] == [
         "one holds 5 of 8 nodes; it waits for the rest without work",
         "a day of that: 120 node-hours, 960 GPU-hours, $3,598",
@@ -162,6 +188,12 @@ def test_gangs_that_start_together_take_each_others_nodes(write: Write) -> None:
     ]
     wide = lines(write, both, cluster=CLUSTER.replace("= 10", "= 16"))
     assert wide[0].startswith("train: 2 jobs on 16 nodes, 10 min of work: about ")
+
+
+def test_json_has_what_a_gang_holds(write: Write) -> None:
+    found = lines(write, job("one", spec(8, 8, INDEXED)), "--format", "json", cluster=CLUSTER.replace("= 10", "= 5"))
+    [one] = json.loads("\n".join(found))["runs"]
+    assert [(own["start"], own["held"]) for own in one["jobs"]] == [(None, 5)]
 
 
 @pytest.mark.parametrize(("most", "risky"), [(7, False), (8, True), (14, True), (15, False), (16, False)])
@@ -283,6 +315,106 @@ def test_a_run_that_is_longer_than_its_period(write: Write, concurrency: str, te
 )  # fmt: skip
 def test_the_shortest_time_between_two_starts(schedule: str, hours: float) -> None:
     assert period(schedule) == 3600 * hours
+
+
+def test_runs_that_overlap_share_their_nodes_in_a_month(write: Write) -> None:
+    """By hand: 4 or 12 nodes, of 10 that there may be, x 730 h x $29.98; apart, 8,760 runs of 1.7 node-hours are more."""
+    end = " for 8,760 runs of the schedule, whose nodes pass from one to the next"
+    for concurrency, dollars in (("Allow", 10 * 730 * 29.98), ("Forbid", 4 * 730 * 29.98)):
+        found = lines(write, cron("often", spec(4, 4), "*/5 * * * *", concurrency))
+        [month] = [line for line in found if line.startswith("a month: ")]
+        assert month.endswith(end)
+        assert int(month.removeprefix("a month: $").removesuffix(end).replace(",", "")) == pytest.approx(
+            dollars, rel=0.01
+        )
+
+
+def test_a_month_has_each_schedule_as_often_as_it_starts(write: Write) -> None:
+    both = cron("daily", spec(4, 4), "0 3 * * *") + cron("weekly", spec(4, 4), "0 3 * * 1")
+    assert any(line.startswith("a month: ") and " for 17 runs " in line for line in lines(write, both)), "30.4 and 4.3"
+
+
+# --- nodes that stay
+
+
+STATIC = CLUSTER.replace("min_node_count = 0", "min_node_count = 10")
+
+
+@pytest.mark.parametrize("cluster", [STATIC, re.sub(r"autoscaling \{[^}]*\}", "node_count = 10", CLUSTER)])
+def test_nodes_that_stay_are_paid_until_the_work_ends(cluster: str, write: Write) -> None:
+    found = lines(write, job("one", spec(8, 8, INDEXED)), cluster=cluster)
+    assert found[0].endswith("about 10 min until the work ends, on nodes that stay")
+    assert found[2].startswith("1.7 node-hours paid, $51"), "10 nodes x 10.2 min x $29.98"
+    assert any(line.endswith("the size of the pools") for line in found)
+    assert not any("scale-down-unneeded-time" in line or "being deleted" in line for line in found)
+
+
+@pytest.mark.parametrize(("least", "hours"), [(0, 8 * 9 / 60), (6, 2 * 9 / 60), (8, 0)])
+def test_a_saving_has_no_time_of_nodes_that_stay(least: int, hours: float) -> None:
+    """By hand: 9 minutes of idle time less, on the nodes above the minimum."""
+    flags = (replace(FLAGS, unneeded_time=seconds, delay_after_add=0) for seconds in (600, 60))
+    cases = (Case((Pool("p", 8, least, least),), Job(8, 600), own, CLOUD) for own in flags)
+    saved = compare(*(Scenario(case, CLUSTER, None, (), Measured(CLOUD, None)) for case in cases))
+    assert saved is not None
+    assert saved.node_time.mean / 3600 == pytest.approx(hours, rel=0.2)
+
+
+# --- settings under the names that the code has
+
+
+PROFILE = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "main"
+  location = "westeurope"
+
+  auto_scaler_profile {
+    scale_down_unneeded   = "3m"
+    empty_bulk_delete_max = "2"
+  }
+}
+
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = azurerm_kubernetes_cluster.main.id
+  vm_size               = "Standard_ND96isr_H100_v5"
+  auto_scaling_enabled  = true
+  min_count             = 0
+  max_count             = 10
+}
+"""
+
+
+def test_a_setting_has_its_name_and_place_in_the_code(write: Write) -> None:
+    text = "\n".join(lines(write, job("one", spec(8, 8)), cluster=PROFILE))
+    assert "idle until it may go: scale_down_unneeded 3 min (main.tf:7)" in text
+    assert "waiting for its deletion: 2 nodes at a time (empty_bulk_delete_max, main.tf:8), about every " in text
+    text = "\n".join(
+        lines(write, job("one", spec(8, 8)), cluster=re.sub(r"auto_scaler_profile \{[^}]*\}", "", PROFILE))
+    )
+    assert "idle until it may go: scale-down-unneeded-time 10 min\n" in text
+
+
+KARPENTER = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 20m}
+  limits: {nvidia.com/gpu: 80}
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [p4d.24xlarge]}]
+---
+"""
+
+
+def test_a_setting_of_karpenter_has_its_place(write: Write) -> None:
+    found = lines(
+        write, KARPENTER + job("one", spec(8, 8)), cluster='resource "aws_eks_cluster" "main" {\n  name = "main"\n}'
+    )
+    assert any(line.endswith("idle until it may go: consolidateAfter 20 min (jobs.yaml:6)") for line in found)
+    assert any(line.endswith("disruption budgets of 1 node at a time") for line in found)
 
 
 # --- prices
