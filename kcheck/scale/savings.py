@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import reduce
-from math import ceil
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from kcheck.config.numbers.machines import Price
-from kcheck.model import Autoscaler, Cluster, NodePool, Thing
+from kcheck.model import Autoscaler, Cluster, Thing
 from kcheck.scale import money
 from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated_share
 from kcheck.scale.money import Rate
 from kcheck.scale.simulate import parameters, results, scenario
-from kcheck.scale.simulate.model import Case, Pool
+from kcheck.scale.simulate.model import Case
 from kcheck.scale.simulate.results import Estimate
 from kcheck.scale.simulate.scenario import Scenario
 from kcheck.scale.word_helpers import computed
@@ -45,20 +44,6 @@ class Saving(NamedTuple):
 def by(word: str) -> Callable[[Autoscaler, World], Value[Saving]]:
     """Return the estimate of what the change of a word saves; null where that is nothing."""
     return lambda autoscaler, world: _saved(autoscaler, world, _CHANGES[word](autoscaler, world))
-
-
-def split(pool: NodePool, world: World) -> Value[Saving]:
-    """Estimate the saving of splitting a large pool into the recommended number; null where that is nothing."""
-    cluster = known(pool.cluster)
-    owner = world.autoscaling.autoscaler(cluster) if cluster is not None else None
-    if owner is None:
-        return Unknown("no autoscaler of this pool is known", Origin((pool.place,)))
-    return _saved_by_split(owner, world)
-
-
-@once
-def _saved_by_split(owner: Autoscaler, world: World) -> Value[Saving]:
-    return _saved(owner, world, _split(owner, world))
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
@@ -101,31 +86,12 @@ def _tolerant(autoscaler: Autoscaler, world: World) -> _Change:
     return change
 
 
-def _split(_: Thing, world: World) -> _Change:
-    most = world.numbers.limits("any")["large_pool.nodes"].number
-
-    def change(case: Case) -> Case:
-        parts = tuple(part for pool in case.pools for part in _parts(pool, ceil(min(pool.most, scenario.MOST) / most)))
-        return replace(case, pools=parts, settings=replace(case.settings, balance=True))
-
-    return change
-
-
 _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
     "idle_saving": _without_idling,
     "deletion_saving": _in_larger_batches,
     "tolerance_saving": _tolerant,
-    "split_saving": _split,
 }
 """Changes by the words that rules have for their savings."""
-
-
-def _parts(pool: Pool, number: int) -> list[Pool]:
-    part, least, existing = replace(pool, most=ceil(pool.most / number)), pool.least, pool.existing
-    return [
-        replace(part, name=f"{pool.name}{i}", least=(least + i) // number, existing=(existing + i) // number)
-        for i in range(number)
-    ]
 
 
 def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:

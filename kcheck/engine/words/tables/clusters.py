@@ -139,7 +139,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: word_helpers.is_default(p, p.size.max_nodes)),
         made("in_library", "bool", "whether its root looks like a module for others: no provider is configured, and variables have no value", lambda p, w: p.root in w.inventory.libraries),
         made("counted_nodes", "int", "nodes that the cloud's limit of a pool counts: those of the fullest zone (GKE), with surge (AKS), all (EKS)", pools.counted, "nodes"),
-        record("split_saving", "saving", "what several pools instead of a large one save of the run that kcheck simulate shows; null if that may be nothing", savings.split, nullable=True),
         record("biggest_job", "workload", "the GPU workload that needs most of its nodes, of those that no other pool has room for; null without one", lambda p, w: pools.biggest_job(p, w)[0], nullable=True),
         made("biggest_job_nodes", "int", "nodes that its biggest job fills; 0 without one", lambda p, w: pools.biggest_job(p, w)[1], "nodes"),
         record("machine_retirement", "retirement", "the retirement of its machine types; null where one of them stays", support.machine, nullable=True),
