@@ -30,11 +30,34 @@ def minutes(cell: str) -> tuple[float, float] | None:
     return (float(found[1]), float(found[2] or found[1])) if found else None
 
 
-@pytest.mark.parametrize(("figure", "published", "printed", "where"), ROWS[1:], ids=[row[0] for row in ROWS[1:]])
-def test_figure_is_what_kcheck_prints(figure: str, published: str, printed: str, where: str) -> None:
+def off(published: str, printed: str) -> str:
+    """How far the ends of a range are from a published one, in per cent, as the table has it."""
+    theirs, ours = (
+        [float(text.replace(",", "")) for text in re.findall(r"\d[\d,.]*", cell.partition(" of ")[0])]
+        for cell in (published, printed)
+    )
+    ends = sorted({round(100 * (one / min(max(one, theirs[0]), theirs[-1]) - 1)) for one in ours})
+    return f"{' to '.join(f'{end:+d}' if end else '0' for end in ends)} %"
+
+
+FIGURES = pytest.mark.parametrize(
+    ("figure", "published", "printed", "away", "rests_on", "where"), ROWS[1:], ids=[row[0] for row in ROWS[1:]]
+)
+
+
+@FIGURES
+def test_figure_is_what_kcheck_prints(
+    figure: str, published: str, printed: str, away: str, rests_on: str, where: str
+) -> None:
     section = SECTIONS[where.partition("(#")[2].rstrip(")")]
-    if not printed.startswith("`"):
+    assert away == ("-" if printed == "-" else off(published, printed)), figure
+    if rests_on.startswith("Not repeated"):
         assert "not repeated" in section.lower(), figure
+    else:
+        assert rests_on.startswith(("Repeated", "Fitted", "Follows from the fitted times")), figure
+        assert "Chosen" not in rests_on or rests_on.startswith("Fitted"), figure
+        assert printed.startswith("`"), figure
+    if not printed.startswith("`"):
         return
     shown = "".join(re.findall(r"```text\n(.*?)```", section, re.DOTALL))
     assert re.search(rf"(?<![\d,]){re.escape(printed.strip('`'))}(?![\d,])", shown), figure
