@@ -177,7 +177,8 @@ def index(place: Callable[[str], str] = file_path) -> str:
     """Print docs/limits.md: all numbers by cloud, with links to their files, or to another `place`."""
     oldest = min(one.entry.checked for one in dates.numbers())
     head = (
-        "# The numbers\n\nPrinted from `profiles/`. Each has its source, and the day it was last checked; "
+        "# The numbers\n\nPrinted from `profiles/`. Each has its source, the day it was last checked, "
+        "and the newest day of what was looked at; "
         f"the oldest was checked on {oldest}.\n`kcheck limits --older-than 180d` lists what is due, "
         "and `kcheck explain eks.pool.quota` prints one number.\n"
         "*hard* cannot be raised, *quota* can, *recommended* is advice, *default* holds where nothing is written.\n"
@@ -192,10 +193,10 @@ def index(place: Callable[[str], str] = file_path) -> str:
                 quota = limit.quota(name)
                 amount = escaped(limit.value(entry)) + (f" (`{quota['code']}`)" if quota else "")
                 sources = " ".join(f"[{number}]({source})" for number, source in enumerate(entry.sources, 1))
-                dated = (entry.kind, entry.checked, entry.confidence, sources)
+                dated = (entry.kind, entry.checked, entry.source_dated, entry.confidence, sources)
                 rows.append([_cell_of(name, place), amount, *dated, _links(limit.users().get(name, ()))])
         title = "On every cloud" if cloud == "any" else cloud
-        columns = ("number", "value", "kind", "checked", "confidence", "sources", "used by")
+        columns = ("number", "value", "kind", "checked", "newest source", "confidence", "sources", "used by")
         parts.append(f"\n## {title}\n\n{table(columns, rows)}{_prices(cloud)}")
     return "".join([*parts, _flags()])
 

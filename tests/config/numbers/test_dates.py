@@ -55,6 +55,14 @@ def test_numbers_of_high_confidence_had_a_recent_source_when_checked(one: Dated)
     assert (checked - dated).days <= (90 if one.topic in ("prices", "versions", "retirements") else 365)
 
 
+def test_the_page_of_numbers_has_both_days() -> None:
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "limits.md").read_text().splitlines()]
+    days = {row[0].split('"')[1]: (row[3], row[4]) for row in rows if len(row) > 6 and 'id="' in row[0]}
+    own = {one.name.partition(".")[2]: one.entry for one in dates.entries()}
+    assert len(days) > 500
+    assert {name: (own[name].checked, own[name].source_dated) for name in days if name in own} == days
+
+
 def entry(name: str, checked: str, dated: str = "unknown") -> Dated:
     value = ProfileValue("k", 1, "nodes", "quota", ("https://a",), checked, "medium", source_dated=dated)
     return Dated(name, name.split(".")[1], value)
