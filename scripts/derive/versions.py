@@ -2,7 +2,7 @@
 
 A file whose own source is newer than a repository is left alone by it: what it knows is named, not taken back. A
 cloud's calendar overrides endoflife.date; the day of a release stays as it is known, as the latter's are a few days
-off. Of a month without a day, the last day counts.
+off. Of a month without a day, the last day counts. Versions under `corrected` in a file are left alone.
 """
 
 from __future__ import annotations
@@ -113,11 +113,12 @@ def _read(gits: Path, cloud: str, sources: tuple[Source, ...], newest: str) -> I
 
 def _written(text: str, releases: Releases) -> str:
     """The text with the lines of the versions that the source has, from the oldest of the text on."""
-    known = yaml.safe_load(text)["minors"]
+    head = yaml.safe_load(text)
+    known, corrected = head["minors"], head.get("corrected", ())
     lines = dict(re.findall(r"^  (\d+): (\{.*)$", text, re.MULTILINE))
     for minor, days in sorted(releases.items()):
         old = {key: str(day) for key, day in known.get(minor, {}).items()}
-        if minor >= min(known) and {"released", "ends"} <= days.keys():
+        if minor >= min(known) and minor not in corrected and {"released", "ends"} <= days.keys():
             new = {key: _last(day, old.get(key, "")) for key, day in days.items()}
             own = old | new | {key: day for key, day in old.items() if key == "released"}
             if own != old:

@@ -345,6 +345,17 @@ def test_a_calendar_counts_more_than_endoflife_date(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout, path.read_text()) == (0, "", before)
 
 
+def test_corrected_versions_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "profiles" / "selfmanaged" / "versions.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(VERSIONS.replace("effect: none", "effect: none\ncorrected: [36]"))
+    committed(tmp_path / "gits" / "endoflife.date", "v1", {"products/kubernetes.md": PRODUCT})
+    found = refreshed(tmp_path, "versions")
+    assert [line for line in found.stdout.splitlines() if line.startswith(("-  ", "+  "))] == [
+        "+  37: {released: 2026-08-26, ends: 2027-10-28}"
+    ]
+
+
 def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "aks" / "retirements.yaml"
     path.parent.mkdir(parents=True)
