@@ -1,4 +1,7 @@
-"""profiles/any/flags.yaml: the cluster autoscaler's flags, from its tags and release branches."""
+"""profiles/any/flags.yaml: the cluster autoscaler's flags, from its tags and release branches.
+
+A version that is made of the core, in a repository of its own, has the core's flags at the commit in its go.mod.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from derive.tables import dated
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from derive.gits import Repository
 
 OLD, NEW = "kubernetes/autoscaler", "kubernetes-sigs/cluster-autoscaler"
 OLDEST = 15
@@ -72,13 +77,31 @@ def versions(gits: Path) -> dict[Version, dict[str, Flag]]:
     folder = "cluster-autoscaler"
     texts = own.texts(f"{tag}:{folder}/{file}" for tag in tags.values() for file in (*FLAGS, *CONSTANTS))
     found = {version: flags(texts, f"{tag}:{folder}") for version, tag in tags.items()}
-    core = repository(gits, NEW)
+    core, last = repository(gits, NEW), max(found)[0]
     if core is None:
         tell("flags", f"no git directory of {NEW} in {gits}: what comes next is not read")
-    else:
-        texts = core.texts(f"HEAD:pkg/{file}" for file in (*FLAGS, *CONSTANTS))
-        found[max(found)[0] + 1, 0] = flags(texts, "HEAD:pkg")
-    return found
+    for name, text in own.texts(f"{tag}:{folder}/go.mod" for tag in tags.values()).items():
+        if pinned := PINNED.search(text):
+            version = next(version for version, tag in tags.items() if name.startswith(f"{tag}:"))
+            del found[version]
+            if core and (read := of_core(core, pinned[1] or pinned[2])):
+                found[version] = read
+            else:
+                tell("flags", f"{name} has the flags of {NEW} at {pinned[1] or pinned[2]}, which is not here")
+    if core:
+        found[last + 1, 0] = of_core(core, "HEAD")
+    return dict(sorted(found.items()))
+
+
+PINNED = re.compile(r"^\s*(?:require )?sigs\.k8s\.io/cluster-autoscaler v(?:\S+-([0-9a-f]{12})$|(\S+))", re.MULTILINE)
+"""The commit, or else the version, of the core in the go.mod of an autoscaler that is made of it."""
+
+
+def of_core(core: Repository, revision: str) -> dict[str, Flag]:
+    """The flags of the core at a revision; none if it is not there."""
+    at = revision if re.fullmatch(r"HEAD|[0-9a-f]{12}", revision) else f"v{revision}"
+    texts = core.texts(f"{at}:pkg/{file}" for file in (*FLAGS, *CONSTANTS))
+    return flags(texts, f"{at}:pkg")
 
 
 def flags(texts: Mapping[str, str], folder: str) -> dict[str, Flag]:

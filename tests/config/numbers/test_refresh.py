@@ -93,6 +93,30 @@ def test_flags_are_read_from_tags(tmp_path: Path, flag_file: Path) -> None:
     assert again.stderr.startswith("flags: no git directory of kubernetes-sigs/cluster-autoscaler in ")
 
 
+@pytest.mark.parametrize("pin", ["commit", "v0.37.0"])
+def test_flags_of_an_autoscaler_made_of_the_core_are_those_of_the_core(
+    pin: str, tmp_path: Path, flag_file: Path
+) -> None:
+    repository, core = tmp_path / "gits" / "autoscaler.git", tmp_path / "gits" / "cluster-autoscaler"
+    committed(core, "v0.37.0", {"pkg/config/flags/flags.go": 'var o = fs.IntVar(&p.o.Old, "old", 12, "a")'})
+    commit = subprocess.run(["git", "-C", str(core), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    committed(core, "v0.38.0", {"pkg/config/flags/flags.go": 'var o = fs.IntVar(&p.o.New, "new", 1, "a")'})
+    committed(repository, "cluster-autoscaler-1.36.0", {CODE: MAIN % ""})
+    version = f"v0.0.0-20260821162314-{commit.stdout[:12]}" if pin == "commit" else pin
+    for tag, text in (("1.37.0", version), ("1.37.1", "v0.0.0-20260821162314-0123456789ab")):
+        modules = {"cluster-autoscaler/go.mod": f"require (\n\tsigs.k8s.io/cluster-autoscaler {text}\n)\n"}
+        committed(repository, f"cluster-autoscaler-{tag}", modules | {CODE: "package main\n"})
+    found = refreshed(tmp_path, "flags", "--write")
+    assert found.stderr == (
+        "flags: cluster-autoscaler-1.37.1:cluster-autoscaler/go.mod has the flags of kubernetes-sigs/cluster-autoscaler at "
+        "0123456789ab, which is not here\n"
+    )
+    assert flag_file.read_text().splitlines()[-2:] == [
+        "  new: {type: int, default: 1, first: 1.38.0}",
+        "  old: {type: int, default: 12, before: {37: 10}, first: 1.36.0, removed: 1.38.0, successor: new}",
+    ]
+
+
 def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
     before = flag_file.read_bytes()
     repository = tmp_path / "gits" / "autoscaler.git"
