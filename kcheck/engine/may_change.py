@@ -169,7 +169,7 @@ _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 
 _WHY = regex(
     r"(?i)\b(?:because|since|so that|due to|must|should|needs?|never|only|don'?t|do not|avoid|otherwise|enough|"
-    r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to)\b"
+    r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to|simplif(?:y|ies)|simplicity|no \w+ by default)\b"
 )
 """A word by which a comment above a value says why it is so, or may not be another."""
 

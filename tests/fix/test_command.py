@@ -200,6 +200,26 @@ def test_comments_whose_only_number_is_the_old_value_change_with_it(write: Write
     assert (home / "main.tf").read_text() == cluster + pool + sizes.replace("20", "60")
 
 
+@pytest.mark.parametrize(
+    ("description", "now"),
+    [
+        ("Largest size, defaults to 20.", "Largest size, defaults to 60."),
+        ("Largest size (default: 20)", "Largest size (default: 60)"),
+        ("At most 20 nodes, as is the default", "At most 20 nodes, as is the default"),
+        ("Largest size, defaults to 20-30", "Largest size, defaults to 20-30"),
+    ],
+)
+def test_a_description_that_names_the_old_default_changes_with_it(description: str, now: str, write: Write) -> None:
+    pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
+    sizes = "    max_size = var.max_nodes\n    min_size = 0\n  }\n}\n"
+    variable = 'variable "max_nodes" {{\n  description = "{0}"\n  default     = {1}\n}}\n'
+    code = f'resource "aws_eks_cluster" "main" {{\n  name = "main"\n}}\n{pool}{sizes}'
+    other = variable.replace("max_nodes", "other").format("defaults to 20", 5)
+    home = write({"main.tf": code + other + variable.format(description, 20)})
+    run(".", "--nodes", "60", "--select", "pool-ends-below-target")
+    assert (home / "main.tf").read_text() == code + other + variable.format(now, 60)
+
+
 def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None:
     write(
         {

@@ -1588,6 +1588,8 @@ def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, che
             "  # shut down after\n  # the job finishes should be off\n  backoffLimit: 1\n",
             "the job finishes should be off",
         ),
+        ("  # No shutdown by default - simplifies debugging\n", "No shutdown by default - simplifies debugging"),
+        ("  # left on for simplicity\n", "left on for simplicity"),
         ("  # the retries should be few\n  backoffLimit: 1\n", ""),
         ("  # job finishes should be off\n\n", ""),
         ("  # whether its cluster goes\n", ""),
@@ -1598,6 +1600,82 @@ def test_a_value_with_a_reason_above_it_stays(above: str, reason: str, check: Ch
     found = only("ray-cluster-outlives-job", check, {"job.yaml": text})
     assert (found.fix is None) is bool(reason)
     assert not reason or f"a comment gives the reason for the value: {reason}" in found.help
+
+
+SMALL_GROUP = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "jobs" {
+  cluster_name   = aws_eks_cluster.main.name
+  instance_types = ["c6i.16xlarge"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 60
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("nodes", "fixed"), [(450, True), (451, False)])
+def test_no_maximum_is_written_that_the_quota_refuses(nodes: int, fixed: bool, check: Check) -> None:
+    found = only("pool-ends-below-target", check, {"main.tf": SMALL_GROUP}, Config(nodes={"": nodes}))
+    assert (found.fix is not None) is fixed
+    assert fixed or "a managed node group holds 450 nodes until then" in found.help
+
+
+def test_aks_upgrades_a_share_of_a_pool(check: Check) -> None:
+    """The number for the target would be too many for the pool of today."""
+    code = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name               = "train"
+  sku_tier           = "Standard"
+  kubernetes_version = "1.29"
+
+  default_node_pool {
+    name       = "system"
+    min_count  = 1
+    max_count  = 3
+
+    auto_scaling_enabled = true
+    upgrade_settings {
+      max_surge = "1"
+    }
+  }
+}
+"""
+    found = only("slow-upgrades", check, {"main.tf": code}, Config(nodes={"": 150}))
+    assert found.fix is not None
+    assert found.fix.title == 'set max_surge = "10%"'
+
+
+@pytest.mark.parametrize(("most", "fixed"), [(150, True), (3, False)])
+def test_gke_upgrades_one_by_one_until_the_pool_is_large(most: int, fixed: bool, check: Check) -> None:
+    code = f"""
+resource "google_container_cluster" "main" {{
+  name     = "train"
+  location = "us-central1-a"
+}}
+
+resource "google_container_node_pool" "jobs" {{
+  name    = "jobs"
+  cluster = google_container_cluster.main.name
+
+  autoscaling {{
+    max_node_count = {most}
+  }}
+
+  node_config {{
+    machine_type = "n2-standard-8"
+  }}
+}}
+"""
+    found = only("slow-upgrades", check, {"main.tf": code}, Config(nodes={"": 900}))
+    assert (found.fix is not None) is fixed
+    assert fixed or "today it ends at 3" in found.help
 
 
 GROWING = """

@@ -152,7 +152,8 @@ def _sorted_out(
                 insertions[container].add(missing.path, [change.value] if change.append else change.value)
         elif change.origin.literal:
             replaced.append(_replaced(change))
-            replaced += [Edit(span, str(change.value)) for span, alone in stale_comments(change) if alone]
+            stale = (*stale_comments(change), *_stale_description(change))
+            replaced += [Edit(span, str(change.value)) for span, alone in stale if alone]
         else:
             raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
     return replaced, insertions
@@ -175,6 +176,18 @@ def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
             yield source.span(at, at + len(old.encode())), alone
         elif not comment and number < first:
             return
+
+
+def _stale_description(change: Change) -> Iterator[tuple[Span, bool]]:
+    """Yield where the description of a variable says that its default is the old one."""
+    span, old = change.origin.written, change.origin.written.text.strip('"')
+    if change.key != "default" or not change.origin.path[0].startswith("variable ") or old == str(change.value):
+        return
+    data = span.source.data
+    begin, end = data.rfind(b"\nvariable ", 0, span.start), data.find(b"\n}", span.end)
+    said = rf"\n[ \t]*description[ \t]*=.*\b[Dd]efaults?(?: value)?(?: is| to|:| =) ?[`']?({re.escape(old)})(?![\w-])"
+    if found := re.search(said.encode(), data[max(begin, 0) : end]):
+        yield span.source.span(max(begin, 0) + found.start(1), max(begin, 0) + found.end(1)), True
 
 
 def _replaced(change: Change) -> Edit:
