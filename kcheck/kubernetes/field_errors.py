@@ -26,7 +26,9 @@ _MOST = 100
 
 
 def _is_placeholder(node: yaml.Target) -> bool:
-    """Whether a map is a name in braces, `{volume-id}`, for people to replace."""
+    """Whether a map or a list is a name in brackets, `{volume-id}` or `[YOUR_KEY]`, for people to replace."""
+    if isinstance(node, yaml.Sequence):
+        return node.flow and len(node.items) == 1 and bool(placeholders.of_number(node.span.text.strip("[ ]")))
     entries = node.entries if isinstance(node, yaml.Mapping) and node.flow else ()
     return len(entries) == 1 and isinstance(entries[0].value, yaml.Scalar) and not entries[0].value.span.text
 

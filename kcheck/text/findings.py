@@ -77,7 +77,7 @@ class Change(Struct, frozen=True):
         elif "-" in name or isinstance(self.value, list | dict):  # a key of YAML in a text
             assignment = f"{name}: {text}"
         else:
-            quoted = isinstance(self.value, str) and (not self.origin.literal or written.text.startswith('"'))
+            quoted = isinstance(self.value, str) and (not self.origin.literal or written.text.startswith(('"', "null")))
             assignment = f'{name} = "{text}"' if quoted else f"{name} = {text}"
         return f"{'add' if path else 'set'} {assignment}{where}"
 

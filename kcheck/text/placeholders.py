@@ -95,15 +95,18 @@ def hides_values(data: bytes) -> bool:
     return not kinds or bool(kinds - {b"Secret"})
 
 
+_SIGNED = regex(rb"\{%|%\{|(?m:^[ \t]+\$\{[^{}\n]*\}[ \t]*$)")
+
+
 def is_template(data: bytes) -> bool:
-    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`) outside comments.
+    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`, a line `${x}`) outside comments.
 
     Ask only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of a map), and a
     document that parses is YAML, whatever its quoted and block texts hold.
     """
     text = re.sub(rb"(?m)(?:^|(?<=[ \t]))#.*$", b"", data)
     at = text.find(b"{{")
-    return b"{%" in text or b"%{" in text or (at >= 0 and text.find(b"}}", at) >= 0)
+    return bool(_SIGNED.search(text)) or (at >= 0 and text.find(b"}}", at) >= 0)
 
 
 _ENGINE = regex(

@@ -420,3 +420,10 @@ def test_no_fix_brings_the_first_wall_nearer(write: Write) -> None:
     assert [one.rule for one in fix.fix(["infra"], Config(rules=("rules",)), rules=("one-by-one",)).fixed] == [
         "one-by-one"
     ]
+
+
+def test_a_text_in_place_of_null_is_quoted_in_the_title(write: Write) -> None:
+    write({"main.tf": cluster("null").encode()})
+    (finding,) = fix.fix(["."], Config()).fixed
+    assert finding.fix is not None
+    assert finding.fix.title == 'set sku_tier = "Standard"'

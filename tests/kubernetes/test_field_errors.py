@@ -114,6 +114,7 @@ def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
     [
         "parallelism: 3.0",  # JSON has one kind of number
         "managedBy: {controller-name}",  # a placeholder
+        "managedBy: [YOUR_CONTROLLER]",
         "parallelism: null",
         "parallelism: NUM_NODES",  # a script replaces it
         "parallelism: $WORKERS",

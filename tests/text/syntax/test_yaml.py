@@ -573,6 +573,9 @@ def test_value_of_nan() -> None:
         (b"a: }} {{", False),
         (b"a: {{", False),
         (b"%{ for x in y ~}\na: 1\n%{ endfor ~}\n", True),
+        (b"- a\n  ${b}\n- c\n", True),
+        (b"a: ${b}\nc: [\n", False),
+        (b"  ${b}: [\n", False),
         (b"", False),
     ],
 )
