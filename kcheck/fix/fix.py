@@ -129,12 +129,9 @@ class _Fixer(Struct):
         state = start
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
-        for _ in range(MAX_ROUNDS):
-            wanted = self.fixable(state.result)
-            chosen = self.choose(wanted if self.only is None else list(filter(self.only, wanted)))
-            if not chosen:
-                break
-            state = self.attempt(state, chosen)
+        every = self.safeties  # the unsafe ones last, so that the others are the same without them
+        for self.safeties in [every[:-1], every] if "unsafe" in every else [every]:
+            state = self.improved(state)
         left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.is_selected(finding)]
         outcome = Fixes(left, fixed=self.fixed, refused=self.refused)
@@ -145,6 +142,16 @@ class _Fixer(Struct):
                 outcome.files.append(File(real, source.path, source.data, new))
         outcome.files.sort(key=lambda file: file.path)
         return outcome
+
+    def improved(self, state: State) -> State:
+        """Apply all fixes of the allowed classes, in rounds, as one may need or bring along another."""
+        for _ in range(MAX_ROUNDS):
+            wanted = self.fixable(state.result)
+            chosen = self.choose(wanted if self.only is None else list(filter(self.only, wanted)))
+            if not chosen:
+                break
+            state = self.attempt(state, chosen)
+        return state
 
     def choose(self, wanted: list[Finding]) -> list[Finding]:
         """Select findings whose changes do not overlap; the others wait for the next round."""
@@ -205,6 +212,9 @@ class _Fixer(Struct):
         if len(left) < len(chosen):
             return self.attempt(state, left)
         late = [one is not None for one in own]
+        if not any(late):
+            at = {finding.object.partition(":")[0] for finding in worse.findings}
+            late = [group[0].object.partition(":")[0] in at for group in groups]
         if all(late) or not any(late):
             late = [i >= len(groups) // 2 for i in range(len(groups))]
         first = [f for group, waits in zip(groups, late, strict=True) if not waits for f in group]

@@ -47,13 +47,14 @@ def folded(report: Report) -> Report:
 
 def as_text(report: Report, screen: int = 0) -> Iterator[Line]:
     """Yield the lines of `render`, for a screen of so many columns."""
-    report, width = folded(report), screen - _MARGIN if screen else _WIDEST
+    report, fixable = folded(report), report.findings
+    width = screen - _MARGIN if screen else _WIDEST
     pages = _pages(report) if report.findings else {}
     parts = [finding_lines(finding, pages.get(finding.rule, ""), width) for finding in report.findings]
     if report.show_undecided and report.result.undecided:
         parts.append(map(Line, _undecided(report.result)))
     if not report.quiet:
-        parts.append(map(Line, (*closing(report), *filter(None, (report.next_step,)))))
+        parts.append(map(Line, (*closing(report, fixable), *filter(None, (report.next_step,)))))
     for number, part in enumerate(parts):
         yield from (Line(),) if number else ()
         yield from part
@@ -193,8 +194,8 @@ def sorted_checks(result: Result) -> list[Undecided]:
     return sorted(result.undecided, key=lambda check: (check.span.source.path, check.span.start, check.rule))
 
 
-def closing(report: Report) -> Iterator[str]:
-    """Yield the number of findings, what was checked, and what was not."""
+def closing(report: Report, fixable: list[Finding] | None = None) -> Iterator[str]:
+    """Yield the number of findings and fixes (of `fixable`, if folded), what was checked, and what was not."""
     result, least = report.result, report.least
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
     words = [counted(counts[s], s.word) for s in reversed(Severity) if counts[s] and s >= least]
@@ -207,8 +208,8 @@ def closing(report: Report) -> Iterator[str]:
         text += f"; {result.suppressed:,} suppressed"
     if result.known:
         text += f"; {result.known:,} already known"
-    fixable = Counter(finding.fix.safety for finding in report.findings if finding.fix is not None)
-    kinds = [f"{fixable[safety]:,} {safety}" for safety in SAFETIES if fixable[safety]]
+    fixes = Counter(finding.fix.safety for finding in fixable or report.findings if finding.fix is not None)
+    kinds = [f"{fixes[safety]:,} {safety}" for safety in SAFETIES if fixes[safety]]
     if kinds:
         text += f"; fixable: {', '.join(kinds)}"
     yield text + "."

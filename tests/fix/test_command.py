@@ -17,7 +17,7 @@ from kcheck.engine import linter, rules
 from kcheck.fix import fix
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Severity
+from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import Edit, Source
 
 if TYPE_CHECKING:
@@ -491,3 +491,22 @@ def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str
     later = replace(finding, span=second.span(start, start + 6))
     outcome.files = [File("main.tf", "main.tf", AKS.encode(), b"# two\n# one\n" + AKS.encode())]
     assert _Places(outcome, written=written).location(later) == place
+
+
+def test_habits_are_counted_one_by_one_as_fix_does(write: Write) -> None:
+    write({f"{name}/main.tf": AKS.replace("train", name) for name in "abcde"})
+    checked = CliRunner().invoke(cli, ["check", "."]).stdout
+    assert "1 error" in checked
+    assert "; fixable: 5 costs." in checked
+    assert "shows 5 fixes" in checked
+
+
+def test_unsafe_fixes_come_after_all_others(write: Write) -> None:
+    """The others are the same with the flag and without it."""
+    kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
+    write({"main.tf": AKS.removesuffix("}\n") + kubenet})
+    both = [fix.fix(["."], Config(nodes={"": 390}), safeties=safeties).fixed for safeties in (SAFETIES[:2], SAFETIES)]
+    safe = [[one.fix.safety for one in fixed if one.fix] for fixed in both]
+    assert safe[0] == ["costs"]
+    assert safe[1][0] == "costs"
+    assert set(safe[1][1:]) == {"unsafe"}

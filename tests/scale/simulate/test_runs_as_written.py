@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from kcheck.model import NOTHING, Cluster
 from kcheck.scale.schedules import period
 from kcheck.scale.simulate.model import Case, Job, Pool
 from kcheck.scale.simulate.parameters import Measured
 from kcheck.scale.simulate.results import compare
 from kcheck.scale.simulate.run import simulate
 from kcheck.scale.simulate.scenario import Scenario
+from kcheck.text.text import Source
 from tests.scale.simulate.test_command import run
 from tests.scale.simulate.test_properties import CLOUD
 from tests.scale.simulate.test_several_jobs import FLAGS
@@ -354,7 +356,8 @@ def test_a_saving_has_no_time_of_nodes_that_stay(least: int, hours: float) -> No
     """By hand: 9 minutes of idle time less, on the nodes above the minimum."""
     flags = (replace(FLAGS, unneeded_time=seconds, delay_after_add=0) for seconds in (600, 60))
     cases = (Case((Pool("p", 8, least, least),), Job(8, 600), own, CLOUD) for own in flags)
-    saved = compare(*(Scenario(case, CLUSTER, None, (), Measured(CLOUD, None)) for case in cases))
+    cluster = Cluster("gke/c", Source("a.tf", b"").span(0, 0), "gke", "c", "", "", name=NOTHING, version=NOTHING)
+    saved = compare(*(Scenario(case, cluster, None, (), Measured(CLOUD, None)) for case in cases))
     assert saved is not None
     assert saved.node_time.mean / 3600 == pytest.approx(hours, rel=0.2)
 
