@@ -41,7 +41,7 @@ RANGES = (
 )
 NOT_MODELLED = (
     "Not modelled: pods that do not fill a node, eviction from nodes in use, other load on the API server, "
-    "borrowing in a cohort."
+    "jobs of several queues of a cohort."
 )
 """For pages without the guide, in the words of docs/simulate.md."""
 

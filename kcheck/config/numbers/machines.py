@@ -37,7 +37,8 @@ class Quota(Struct, frozen=True):
 class Price(NamedTuple):
     """Price of a node in thousandths of a US dollar per hour: the user's, else the list price.
 
-    A list price has a `machine` and a `market`, on demand or spot.
+    A list price has a `machine` and a `market`, on demand or spot. Its `region` names that of the machine, too, where
+    the list is of another one.
     """
 
     mills: int
@@ -289,7 +290,8 @@ def price(
         own = _prices(cloud, market, region).get(name.removeprefix("Standard_").removeprefix("ecs.").lower())
         if own is not None:
             unlisted = spot and market != "spot"
-            return Price(own[0] + added, machine, "on demand, no spot price known" if unlisted else market, own[1])
+            where = own[1] if region in ("", own[1]) else f"{own[1]} for {region}"
+            return Price(own[0] + added, machine, "on demand, no spot price known" if unlisted else market, where)
     return None
 
 

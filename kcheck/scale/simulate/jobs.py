@@ -75,9 +75,9 @@ def _of_queues(world: World, every: list[tuple[Workload, PodTemplate]]) -> Itera
             groups[queue].append(pair)
     for queue, pairs in groups.items():
         if len(pairs) > 1:
-            yield Jobs(
-                _sorted(pairs), f"the {len(pairs)} jobs of the queue {known(queue.name)} are submitted together", queue
-            )
+            beside = f" while nobody else uses cohort {known(queue.cohort)}" if known(queue.cohort) else ""
+            name = f"the {len(pairs)} jobs of the queue {known(queue.name)} are submitted together{beside}"
+            yield Jobs(_sorted(pairs), name, queue)
 
 
 def _sorted(pairs: list[tuple[Workload, PodTemplate]]) -> tuple[tuple[Workload, PodTemplate], ...]:

@@ -65,7 +65,8 @@ class Numbers(Memory):
 
 def region_of(cluster: Cluster, pool: NodePool) -> str:
     """Return the region of a pool as price lists name it; empty where the code names neither region nor zone."""
-    where = known(cluster.location) or next(iter(known(pool.placement.zones) or ()), "")
+    zones = known(pool.placement.zones) or ("",)
+    where = known(cluster.location) or known(cluster.region) or zones[0]
     return re.sub(r"(?<=\d)-?[a-z]$|\s", "", where.lower())
 
 

@@ -114,12 +114,12 @@ def price(world: World, name: str = "gpu") -> Price | None:
         (EKS % 'instance_types = ["p5e.48xlarge"]', None),
         (EKS % "instance_types = var.types", None),
         # types that the region does not sell have the price of another one
-        (GKE % 'machine_type = "a3-megagpu-8g"', Price(92_938, "a3-megagpu-8g", "on demand", "us-east4")),
-        (GKE % 'machine_type = "a3-megagpu-8g"\n    spot = true', Price(23_275, "a3-megagpu-8g", "spot", "us-east4")),
+        (GKE % 'machine_type = "a3-megagpu-8g"', Price(92_938, "a3-megagpu-8g", "on demand", "us-east4 for europe-west4")),
+        (GKE % 'machine_type = "a3-megagpu-8g"\n    spot = true', Price(23_275, "a3-megagpu-8g", "spot", "us-east4 for europe-west4")),
         (GKE % 'machine_type = "a3-highgpu-8g"', Price(112_540, "a3-highgpu-8g", "on demand", "europe-west4")),
         (GKE % 'machine_type = "a3-highgpu-8g"\n    spot = true', Price(44_119, "a3-highgpu-8g", "spot", "europe-west4")),
         # a GPU that is part of the machine is in its price, one that is attached is not
-        (GKE % (T4 % ("nvidia-tesla-t4", 2)), Price(1_080, "n1-standard-8 with 2 nvidia-tesla-t4", "on demand", "us-central1")),
+        (GKE % (T4 % ("nvidia-tesla-t4", 2)), Price(1_080, "n1-standard-8 with 2 nvidia-tesla-t4", "on demand", "us-central1 for europe-west4")),
         (GKE % (T4 % ("nvidia-tesla-t4", 2)).replace("n1-standard-8", "a2-highgpu-1g"), Price(3_748, "a2-highgpu-1g", "on demand", "europe-west4")),
         (GKE % (T4 % ("nvidia-tesla-t5", 2)), None),
         (GKE % (T4 % ("nvidia-tesla-t4", "var.gpus")), None),
@@ -135,7 +135,7 @@ def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable
     [
         ("us-central1", "us-central1"),
         ("europe-west4", "europe-west4"),
-        ("europe-west9", "europe-west4"),
+        ("europe-west9", "europe-west4 for europe-west9"),
         ("", "us-central1"),
     ],
 )
@@ -174,7 +174,9 @@ module "gke" {
   }]
 }
 """
-    assert price(built(code)) == Price(10_300, "n1-standard-8 with 4 nvidia-tesla-v100", "on demand", "us-central1")
+    assert price(built(code)) == Price(
+        10_300, "n1-standard-8 with 4 nvidia-tesla-v100", "on demand", "us-central1 for europe-west4"
+    )
 
 
 def test_given_price_goes_first(built: Callable[..., World]) -> None:
@@ -243,3 +245,19 @@ def test_a_list_in_another_currency_is_counted_in_dollars() -> None:
     assert (own.currency, own.region) == ("CNY", "cn-hangzhou")
     found = machines.price("ack", "ecs.gn7e-c16g1.4xlarge", spot=False, attached=(0, ""))
     assert found == Price(round(34_742 / own.rate), "ecs.gn7e-c16g1.4xlarge", "on demand", "cn-hangzhou")
+
+
+def test_a_price_of_another_region_names_both() -> None:
+    regions = ("", "us-east-1", "eu-central-1")
+    found = [machines.price("eks", "p4d.24xlarge", spot=False, region=region) for region in regions]
+    assert [one and one.region for one in found] == ["us-east-1", "us-east-1", "us-east-1 for eu-central-1"]
+    own = machines.price("aks", "Standard_D4s_v5", spot=False, region="westeurope")
+    assert own is not None
+    assert own.region == "westeurope"
+
+
+def test_a_cluster_of_eks_has_the_region_of_its_provider(built: Callable[..., World]) -> None:
+    provider = 'provider "aws" {\n  region = "eu-central-1"\n}\n'
+    found = price(built(provider + EKS % 'instance_types = ["p4d.24xlarge"]'))
+    assert found is not None
+    assert found.region == "us-east-1 for eu-central-1"

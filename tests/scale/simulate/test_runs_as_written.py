@@ -462,3 +462,19 @@ def test_json_has_completions_and_the_risk(write: Write) -> None:
     [one] = json.loads("\n".join(lines(write, both, "--format", "json")))["runs"]
     assert one["completions"] == 80
     assert one["risk"].startswith("started with Job two it may deadlock")
+
+
+@pytest.mark.parametrize("cohort", ["", "all"])
+def test_a_queue_with_a_cohort_borrows_what_nobody_else_uses(cohort: str, write: Write) -> None:
+    cluster = CLUSTER.replace("a2-highgpu-8g", "c3-standard-44").replace("= 10", "= 40")
+    member = f"  cohort: {cohort}\n" if cohort else ""
+    lender = QUEUE.split("---\n")[1].replace("name: cq", "name: lender")
+    text = QUEUE.replace("spec:\n", f"spec:\n{member}", 1) + lender.replace("spec:\n", f"spec:\n{member}", 1) + "---\n"
+    text = text.replace("QUOTA", "336")
+    for name in ("one", "two"):
+        own = job(name, spec(12, 12)).replace("{limits: {nvidia.com/gpu: 8}}", "{requests: {cpu: 28, memory: 90Gi}}")
+        text += own.replace("namespace: team}", "namespace: team, labels: {kueue.x-k8s.io/queue-name: lq}}")
+    found = lines(write, text, cluster=cluster)
+    starts = [float(line.rpartition("from ")[2].split(" ")[0]) for line in found if line.startswith(("one: ", "two: "))]
+    assert (max(starts) - min(starts) < 10) is bool(cohort), "24 pods x 28 CPUs of 336, or of 672"
+    assert any("while nobody else uses cohort all" in line for line in found) is bool(cohort)
