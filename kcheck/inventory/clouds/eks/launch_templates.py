@@ -1,6 +1,6 @@
 """EKS node groups and their EC2 launch templates: machine types, images, disks, EFA interfaces, updates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
 
 from kcheck.config.numbers import machines, profiles
@@ -229,21 +229,24 @@ def _default_disk(origin: Origin) -> Value[int]:
 # --- updates: surge nodes in every zone, one batch at a time
 
 
-def upgrade(fields: Fields, zones: int, *, managed: bool) -> Upgrade:
-    """Read the update settings of a group; unmanaged groups are not updated."""
+def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = NOTHING) -> Upgrade:
+    """Read the update settings of a group; unmanaged groups are not updated.
+
+    `image`: whether a data source looks its image up.
+    """
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     surge, rolling = _surge(fields, zones), _rolling(fields)
-    return fields.record_of(Upgrade, surge, rolling, latest_image=_latest(fields))
+    return fields.record_of(Upgrade, surge, rolling, latest_image=first_set(image, fields.flag("latest_image")))
 
 
-def _latest(fields: Fields) -> Value[bool]:
-    """Whether each plan looks up the newest image: by a module's input, or in a data source."""
-    release = fields.raw("release")
-    symbol = release.symbol if isinstance(release, Unknown) else None
-    if symbol is None or not symbol.address.startswith("data.aws_ssm_parameter."):
-        return fields.flag("latest_image")
-    return Known(value=True, origin=(release.origin if release else None) or Origin((fields.record.span,)))
+def looked_up(values: Collection[object], moving: Collection[str]) -> Value[bool]:
+    """Whether any value comes from a data source whose answer is another one with each image of AWS."""
+    for one in values:
+        address = one.symbol.address if isinstance(one, Unknown) and one.symbol is not None else ""
+        if isinstance(one, Unknown) and ("data.aws_ssm_parameter." in address or address in moving):
+            return Known(value=True, origin=one.origin or Origin(()))
+    return NOTHING
 
 
 def _surge(fields: Fields, zones: int) -> Value[Surge]:

@@ -11,7 +11,7 @@ from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
 from kcheck.inventory.clouds.eks import addon_settings, hyperpod, launch_templates, location
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
-from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, upgrade, user_data
+from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, looked_up, upgrade, user_data
 from kcheck.inventory.clouds.reader import (
     Reader,
     blocks_below,
@@ -128,6 +128,11 @@ class _Eks(Reader):
                     result[address] = self.subnets_named(patterns)
         return result
 
+    @cached_property
+    def moving_images(self) -> set[str]:
+        """Addresses of data sources that find the newest of the images whose names match a pattern."""
+        return {address for address, one in self.root.sources("aws_ami") if _is_open(one)}
+
     def _selected_by(self, datum: Datum) -> list[Subnet]:
         """List the subnets that a reference to a data source selects."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
@@ -195,7 +200,10 @@ class _Eks(Reader):
         pool = NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
             managed=group.managed, size=_size(fields, instance.span),
-            upgrade=upgrade(fields, max(1, len(known(subnets) or ())), managed=group.managed),
+            upgrade=upgrade(
+                fields, max(1, len(known(subnets) or ())), managed=group.managed,
+                image=looked_up((fields.raw("release"), of_machine.raw("image_id")), self.moving_images),
+            ),
             machine=replace(
                 machine_of(of_machine, CLOUD, types),
                 disk_size=group.disk_size(), image_disk=group.image_disk(), efa=group.efa(types),
@@ -309,6 +317,14 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
         return NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}
     return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
+
+
+def _is_open(image: Record) -> bool:
+    """Whether a data source of an image takes the newest of those whose names match a pattern."""
+    values = [entry for one in blocks_below(image, "filter") if (entry := one.entry("values"))]
+    items = [item for one in map(known, values) if isinstance(one, tuple) for item in one]
+    newest = image.entry("most_recent")
+    return any("*" in (text_of(item) or "") for item in items) and newest is not None and known(newest) is True
 
 
 def _name_patterns(record: Record) -> list[str]:
