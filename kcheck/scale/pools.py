@@ -11,12 +11,19 @@ from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import money
 from kcheck.scale.growth import surge_nodes
 from kcheck.scale.walls import limits
-from kcheck.scale.word_helpers import anyone, cluster_of, computed, may_count
+from kcheck.scale.word_helpers import anyone, cluster_of, computed, may_count, runs
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_none
+from kcheck.text.regex import regex
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
+
+_JOB_SYSTEMS = frozenset({regex(
+    r"argo-workflows|workflow-controller|argoexec|metaflow|apache-airflow|apache/airflow|\bflyte|kubeflow|determinedai|polyaxon|slurm"
+    r"|training-operator|mpi-operator|kuberay|ray-operator|spark-operator|dask-kubernetes|volcano|yunikorn|\bkueue|\bjobset"
+)})  # fmt: skip
+"""Names of charts and images that start jobs."""
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:
@@ -269,12 +276,13 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
-    """Whether a cluster is for jobs: it has a GPU or spot pool, or a Job among its manifests."""
+    """Whether a cluster is for jobs: a GPU or spot pool, a Job, or a system that starts jobs."""
     cluster = need(cluster_of(thing, world)) if isinstance(thing, Autoscaler) else thing
     flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     asked = [computed(cluster, value=True)] if world.config.run.jobs else []
-    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *asked])
+    systems = [one for one in runs(cluster, _JOB_SYSTEMS, world) if known(one)]
+    return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *systems, *asked])
 
 
 def of_system(cluster: Cluster, world: World) -> list[NodePool]:

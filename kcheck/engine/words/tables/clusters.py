@@ -108,7 +108,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null where nothing does", lambda c, w: w.autoscaling.tool(c), nullable=True),
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", lambda c, w: bool(w.deployed.on(c).workloads or w.deployed.on(c).addons)),
         made("charts_here", "bool", "whether the code installs a Helm release or an add-on into it", lambda c, w: bool(w.deployed.on(c).addons)),
-        made("batch", "bool", "whether it has a GPU or spot pool, or a Job among its manifests", pools.batch),
+        made("batch", "bool", "whether it has a GPU or spot pool, a Job among its manifests, or a system that starts jobs", pools.batch),
         made("pools_count", "int", "number of its node pools", lambda c, w: mapped(w.pools.all_of_cluster(c), len), "pools"),
         record("start", "start", "its scheduled jobs that start in the same minute and ask for most CPU; null where no two do, a queue holds them, or nodes come beside its pools", schedules.start, nullable=True),
         made("whole_gpu_pods", "int", "pods of services with one whole GPU each", gpus.whole_cards, "pods"),
