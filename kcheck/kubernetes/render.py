@@ -289,7 +289,7 @@ def _dot(chart: Chart, tree: Tree, release: str, values: dict[str, object] | Non
     return Fields(
         Values=values,
         Chart=Fields({key: text for key, text in texts.items() if isinstance(text, str)}),
-        Release=Fields(about),
+        Release=Fields(about, Revision=1, Time=None),  # helm 3 has none, and its date is today
         Capabilities=Fields(APIVersions=Fields(Has=_has_api)),
         Files=Fields(
             Get=lambda path: _files(chart, tree, str(path)).pop(str(path), ""),

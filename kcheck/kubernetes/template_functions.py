@@ -315,6 +315,22 @@ def _default(usual: object, *given: object) -> object:
     return given[0] if given and (isinstance(given[0], Opaque) or given[0]) else usual
 
 
+def _index(value: object, *keys: object) -> object:
+    """Return the element at keys or positions; null where a map lacks a key."""
+    for key in keys:
+        if isinstance(value, dict) and type(key) is str:
+            value = field(value, key)
+        elif isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+            value = value[key]
+        else:
+            raise TemplateError(f"index of {kind(value)}")
+    return value
+
+
+def _fail(message: str) -> object:
+    raise TemplateError(message)
+
+
 def _random_text(length: int) -> Opaque:
     if length < 1:
         raise unsupported(f"randAlphaNum {length}")
@@ -326,6 +342,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "append": ("la", lambda items, item: [*items, item]),
     "base": ("s", lambda path: posixpath.basename(path.rstrip("/")) or path[:1] or "."),
     "b64enc": ("p", lambda text: base64.b64encode(text.encode()).decode()),
+    "coalesce": ("a*", lambda *values: next((one for one in values if isinstance(one, Opaque) or one), None)),
     "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
     "date": ("st", lambda *_: Opaque("date")),
@@ -334,13 +351,19 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
     "eq": ("aaa*", _equal),
+    "fail": ("s", _fail),
+    "first": ("l", lambda items: items[0] if items else None),
     "fromJson": ("s", from_yaml),
     "fromYaml": ("s", from_yaml),
     "ge": ("aa", lambda one, other: not _less(one, other)),
+    "get": ("ms", lambda values, key: values.get(key, "")),
     "gt": ("aa", lambda one, other: not _less(one, other) and one != other),
     "has": ("sl", lambda text, items: text in items),
     "hasKey": ("ms", lambda values, key: key in values),
+    "hasPrefix": ("ss", lambda part, text: text.startswith(part)),
+    "hasSuffix": ("ss", lambda part, text: text.endswith(part)),
     "indent": ("ip", _indent),
+    "index": ("aa*", _index),
     "int": ("a", lambda value: int(_integer(value))),
     "join": ("sl", lambda between, items: between.join(shown(item) for item in items if item is not None)),
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
@@ -363,22 +386,25 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "required": ("sa", _required),
     "set": ("msa", lambda values, key, value: values.update({key: value}) or values),
     "sha256sum": ("s", lambda text: hashlib.sha256(text.encode()).hexdigest()),
+    "squote": ("a*", lambda *values: " ".join(f"'{shown(value)}'" for value in values if value is not None)),
     "sub": ("aa", _arithmetic(lambda one, other: one - other)),
     "ternary": ("aab", lambda yes, no, value: yes if value else no),
     "toString": ("a", shown),
     "toYaml": ("a", to_yaml),
     "trim": ("p", lambda text: _ascii(text).strip(" \t\n\v\f\r")),
+    "trimPrefix": ("ss", lambda part, text: text.removeprefix(part)),
     "trimSuffix": ("ss", lambda part, text: text.removesuffix(part)),
     "trunc": ("is", lambda length, text: _ascii(text)[length:] if length < 0 else _ascii(text)[:length]),
     "unixEpoch": ("t", lambda _: Opaque("unixepoch")),
     "until": ("i", _until),
+    "upper": ("p", lambda text: _ascii(text).upper()),
     "uuidv4": ("", lambda: Opaque("uuidv4")),
 }
 """Functions by name, with the kinds of their arguments: `a` is any, `p` a text, also one that is not known, `t` a
 time; `*` repeats the last."""
 _TYPES: dict[str, tuple[type, ...]] = {
     "a": (object,), "b": (bool,), "c": (str, list, dict), "i": (int,), "l": (list,), "m": (dict,), "p": (str, Opaque),
-    "s": (str,), "t": (Fields,),
+    "s": (str,), "t": (Fields, type(None)),
 }  # fmt: skip
 
 

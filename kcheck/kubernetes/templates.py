@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from kcheck.kubernetes.template_functions import DEPTH, Fields, Opaque, TemplateError, call, field, shown, unsupported
@@ -350,12 +351,27 @@ class Interpreter:
             if len(arguments) != 2 or type(arguments[0]) is not str:
                 raise TemplateError("include needs a text and a value")
             return self.run(arguments[0], arguments[1])
+        if name == "tpl" and len(arguments) == 2 and type(arguments[0]) is str:
+            own = f"tpl {len(self.templates)}"
+            with _placed_by_caller():
+                parse(arguments[0], "", own, self.templates)
+                return self.run(own, arguments[1])
         result = call(name, arguments)
         self._spend(result, 10 if name == "toYaml" else 0)
         if name in ("randAlphaNum", "uuidv4"):
             self._random += 1
             return Opaque(f"{result}-{self._random}")
         return result
+
+
+@contextmanager
+def _placed_by_caller() -> Iterator[None]:
+    """Take the place from errors in a text of values, so that it becomes that of the action."""
+    try:
+        yield
+    except TemplateError as error:
+        error.place = ""
+        raise
 
 
 def _assign(node: Node, name: str, value: object, scope: _Scope) -> None:

@@ -55,6 +55,12 @@ pods: [{name: a, gpus: 8}, {name: b}]
 template: "{{ .Values.name }}-{{ .Release.Name }}"
 """
 CASES = {
+    "{{ index .Values.map \"b\" }} {{ index .Values.list 1 }} {{ index .Values.map \"a\" \"c\" }} {{ index .Values.map \"no\" }}": "1 a x <no value>",
+    "{{ tpl .Values.template . }} {{ tpl \"{{ .b }}\" .Values.map }}": "train-train 1",
+    "{{ coalesce nil .Values.empty .Values.name }} {{ first .Values.list }} {{ get .Values.map \"b\" }}{{ get .Values.map \"no\" }}": "train b 1",
+    "{{ upper .Values.name }} {{ hasPrefix \"tr\" .Values.name }} {{ hasSuffix \"tr\" .Values.name }} {{ trimPrefix \"tr\" .Values.name }}": "TRAIN true false ain",
+    "{{ squote .Values.name 1 .Values.missing }}": "'train' '1'",
+    "{{ with .Release.Time }}x{{ end }}{{ .Release.Revision }}{{ if false }}{{ date \"2006\" .Release.Time }}{{ end }}": "1",
     "{{ .Values.nodes }} {{ .Values.large }} {{ .Values.million }} {{ .Values.half }}": "250 1.234567e+06 1e+06 0.5",
     "{{ .Values.tiny }} {{ .Values.octal }} {{ .Values.good }} {{ .Values.zero }}": "1e-05 511 true 0",
     "{{ .Values.nothing }}|{{ .Values.missing }}|{{ quote .Values.missing }}|{{ .Values.empty | quote }}": '<no value>|<no value>||""',
