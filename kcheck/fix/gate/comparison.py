@@ -105,13 +105,13 @@ class KnownFindings:
 
 def without_known(result: Result, known: Callable[[Finding], bool]) -> Result:
     """Remove known findings from a result; of merged findings only the new parts stay."""
-    every = [part for finding in result.findings for part in finding.parts or (finding,)]
     left = [finding for finding in result.findings if not known(finding)]
+    number = len(result.findings) - len(left)
     parts = [part for finding in left for part in finding.parts or (finding,)]
     new = [part for part in parts if not known(part)]
     if len(new) < len(parts):
         left = merging.merged(new, rules.selected(result.world.config))
-    return replace(result, findings=left, known=sum(map(known, every)))
+    return replace(result, findings=left, known=number)
 
 
 class News(NamedTuple):

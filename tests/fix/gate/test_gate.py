@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -177,6 +179,16 @@ def test_rules_that_cannot_be_ignored_stay_out_of_a_baseline(write: Write) -> No
 def gone(*arguments: str) -> str:
     how = ("baseline",) if "--prune" in arguments else ("check", "--baseline")
     return run(*how, *arguments).stderr
+
+
+@pytest.mark.medium
+def test_known_findings_are_counted_as_in_the_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three subnets of one place are one finding, known or not."""
+    shutil.copytree(ROOT / "examples" / "eks-training", tmp_path / "eks")
+    monkeypatch.chdir(tmp_path / "eks")
+    recorded = re.search(r"(\d+) known findings", run("baseline").stderr)
+    assert recorded
+    assert f"nothing found; {recorded[1]} already known." in run("check", "--baseline").stdout
 
 
 def test_gone_entries_are_reported_and_pruned(write: Write) -> None:
