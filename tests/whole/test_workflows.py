@@ -111,8 +111,8 @@ def test_jobs_may_do_little(name: str) -> None:
     assert writes == may.get(name, set())
 
 
-def test_copied_commands_install_this_version_from_one_checkout() -> None:
-    """In documents, in the job for GitLab and in the action: no name on an index, and one pinned checkout."""
+def test_copied_commands_install_this_version_and_pinned_actions() -> None:
+    """In documents, in the job for GitLab and in the action: no name on an index, and each action in one version."""
     names = [
         "README.md",
         "action.yml",
@@ -121,12 +121,13 @@ def test_copied_commands_install_this_version_from_one_checkout() -> None:
     ]
     texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in names} | TEXTS
     shell = "v${VERSION#v}"
+    pinned = {use for text in TEXTS.values() for use in re.findall(r"uses: (\S+@[0-9a-f]{40} # v.*)", text)}
+    assert hook_and_job.CHECKOUT in pinned
     for name, text in texts.items():
         found = set(re.findall(r"install [^\n]*?(git\+https[^\s'\"`]*|kcheck==\S*)", text))
         found |= set(re.findall(r'what="(git\S+)"', text))
         assert found <= {f"git+{REPOSITORY}", SOURCE, f"git+{REPOSITORY}@{shell}"}, name
-        used = {f"actions/checkout{one}" for one in re.findall(r"uses: actions/checkout(@[^\n]*)", text)}
-        assert used <= {hook_and_job.CHECKOUT}, name
+        assert set(re.findall(r"uses: ([\w/-]+@[^\n]*)", text)) <= {*pinned, f"kcheck/kcheck@v{__version__}"}, name
 
 
 @pytest.mark.parametrize("command", ["actionlint", "zizmor --offline --persona=pedantic --quiet action.yml .github"])
