@@ -196,7 +196,7 @@ def nearest(name: str, names: tuple[str, ...]) -> str:
     close = get_close_matches(name, names, 1, 0.6)
     if close:
         return f"did you mean {close[0]}?"
-    return "known are " + ", ".join(names) if len(names) <= 30 else "see the documentation for the known names"
+    return "known are " + ", ".join(names) if len(names) <= 30 else "`kcheck rules` and `kcheck limits` list the names"
 
 
 VARIABLE = "KCHECK_TODAY"

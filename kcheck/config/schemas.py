@@ -212,4 +212,5 @@ def _expected(keyword: str, wanted: Written, value: object) -> str:
         return "must not be empty" if limit == _NOT_BLANK else f"must look like {wanted['examples'][0]}, not {value}"
     kinds = [limit] if isinstance(limit, str) else limit
     right = f"one of {', '.join(limit)}" if keyword == "enum" else " or ".join(ARTICLES[kind] for kind in kinds)
-    return f"must be {right}, not {json.dumps(value, default=str)}"
+    keys = f" with {' and '.join(wanted['required'])}" if "required" in wanted else ""
+    return f"must be {right}{keys}, not {json.dumps(value, default=str)}"

@@ -1,7 +1,7 @@
 """Load and select rules: YAML files, identified by path, compiled when their subject occurs."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from msgspec.structs import force_setattr, replace
@@ -109,18 +109,14 @@ def selected(config: Config) -> list[Rule]:
         "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
         "not_ignorable": config.not_ignorable,
     }
-    unknown = [(setting, name) for setting, listed in wanted.items() for name in listed if name not in names]
-    if unknown:
-        known = tuple(sorted(names))
-        raise ConfigError(*(f"{setting}: there is no rule {name}; {nearest(name, known)}" for setting, name in unknown))
-    kept = not_ignorable(config)
+    known, kept = tuple(sorted(names)), not_ignorable(config)
+    unknown = ((setting, name) for setting, listed in wanted.items() for name in listed if name not in names)
+    mistakes = [(setting, f"there is no rule {name}; {nearest(name, known)}") for setting, name in unknown]
     for setting in ("ignore", "suppressions", "per_path_ignores"):
-        for name in kept.intersection(wanted[setting]):
-            raise ConfigError(f"{setting}: {why_not_ignorable(name, config)}")
-    for name in kept:
-        if config.severity.get(name) == "info":
-            raise ConfigError(f"severity: {why_not_ignorable(name, config)}; findings of severity info are hidden")
-    check_limits(config)
+        mistakes += [(setting, why_not_ignorable(name, config)) for name in sorted(kept.intersection(wanted[setting]))]
+    low = sorted(name for name in kept if config.severity.get(name) == "info")
+    mistakes += [("severity", f"{why_not_ignorable(name, config)}; infos are hidden") for name in low]
+    check_limits(config, mistakes)
     selected = by_name(result, config.select) if config.select else result
     left_out = {rule.name for rule in by_name(selected, config.ignore)} - kept
     return [rule for rule in selected if rule.name not in left_out]
@@ -143,19 +139,23 @@ def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
     return [rule for rule in rules if {rule.name, rule.group} & wanted]
 
 
-def check_limits(config: Config) -> None:
-    """Refuse limits of the settings that do not exist or are hard.
+def check_limits(config: Config, mistakes: Sequence[tuple[str, str]] = ()) -> None:
+    """Refuse limits of the settings that do not exist or are hard, with other mistakes of settings.
 
-    Raises ConfigError if one does not exist, or nobody can raise it.
+    Raises ConfigError with a line for each mistake.
     """
+    found = list(mistakes)
     for name in config.limits:
         cloud, _, key = name.partition(".")
         entry = profiles.limits(cloud).get(key) if cloud in owners() else None
         if entry is None or not isinstance(entry.value, int | None):
             known = tuple(f"{c}.{k}" for c in owners() for k, e in profiles.limits(c).items() if e.kind != "hard")
-            raise ConfigError(f"limits: there is no limit {name}; {nearest(name, known)}")
-        if entry.kind == "hard":
-            raise ConfigError(f"limits: {name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it")
+            found.append(("limits", f"there is no limit {name}; {nearest(name, known)}"))
+        elif entry.kind == "hard":
+            found.append(("limits", f"{name} is a hard limit of {entry.value} {entry.unit}; nobody can raise it"))
+    if found:
+        places = {name: f"{place}: {name}" for name, place in config.places.items() if not place.startswith("--")}
+        raise ConfigError(*(f"{places.get(setting, setting)}: {text}" for setting, text in found))
 
 
 def raw_kinds(rules: Iterable[Rule]) -> Raw:

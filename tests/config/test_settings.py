@@ -155,7 +155,7 @@ WRONG = [
     ("suppressions:\n  - rule: x\n    reason: ' '\n", "kcheck.yaml:3: suppressions[0].reason must not be empty"),
     ("suppressions:\n  - {rule: x, reason: z, expires: soon}\n", "kcheck.yaml:2: suppressions[0].expires must look like 2027-01-31, not soon"),
     ("suppressions:\n  - {rule: x, reason: z, expires: 2027-02-31}\n", "kcheck.yaml:2: suppressions: 2027-02-31 is not a date"),
-    ("limits:\n  '07': 1\n", "kcheck.yaml:2: limits.07 must be a mapping, not 1"),
+    ("limits:\n  '07': 1\n", "kcheck.yaml:2: limits.07 must be a mapping with value and reason, not 1"),
     ("simulation:\n  boot: 95\n", "kcheck.yaml:2: simulation.boot must be a text, not 95"),
     ("mirrors:\n  docker.io: -5%\n", "kcheck.yaml:2: mirrors.docker.io must look like registry.example.com/hub, not -5%"),
     ("simulation:\n  loop: 500 ms\n", "kcheck.yaml:2: simulation.loop must look like 95s, not 500 ms"),
@@ -187,6 +187,17 @@ def test_all_mistakes_are_said_at_once(write: Write) -> None:
     assert said[-2:] == [
         "Error: kcheck.yaml:1: there is no setting noodes; did you mean nodes?",
         'kcheck.yaml:2: price must be a number, not "x"',
+    ]
+    write(
+        {
+            "kcheck.yaml": "ignore: [netwrk]\nlimits: {eks.pool.quotas: {value: 1, reason: z}, aks.kubenet.nodes: {value: 9, reason: z}}\n"
+        }
+    )
+    said = CliRunner().invoke(cli, ["check"]).stderr.splitlines()
+    assert said[-3:] == [
+        "Error: kcheck.yaml:1: ignore: there is no rule netwrk; did you mean network?",
+        "kcheck.yaml:2: limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?",
+        "kcheck.yaml:2: limits: aks.kubenet.nodes is a hard limit of 400 nodes; nobody can raise it",
     ]
     write({"kcheck.yaml": ""})
     said = CliRunner().invoke(cli, ["check", "--select", "zonal-control-plan,subnet-too-smal,gpu"]).stderr.splitlines()
@@ -232,7 +243,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     [
         ("select: [kubenet-retring]\n", "select: there is no rule kubenet-retring; did you mean kubenet-retiring?"),
         ("ignore: [netwrk]\n", "ignore: there is no rule netwrk; did you mean network?"),
-        ("severity: {xyzzy: error}\n", "severity: there is no rule xyzzy; see"),
+        ("severity: {xyzzy: error}\n", "severity: there is no rule xyzzy; `kcheck rules`"),
         ("suppressions: [{rule: kubenet, reason: z}]\n", "suppressions: there is no rule kubenet"),
         ("limits: {eks.pool.quotas: {value: 1, reason: z}}\n", "limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?"),
         ("limits: {aks.kubenet.nodes: {value: 1000, reason: z}}\n", "limits: aks.kubenet.nodes is a hard limit of 400 nodes"),
