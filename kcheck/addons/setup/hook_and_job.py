@@ -123,11 +123,11 @@ jobs:
     steps:
       - uses: {CHECKOUT}
         with:
-          fetch-depth: 0 # the history tells what a pull request changes
+          fetch-depth: 0 # --diff-base needs the history
           persist-credentials: false
       - uses: kcheck/kcheck@v{__version__}
         with:
-{own}          diff-base: origin/${{{{ github.base_ref }}}} # what was there before and is not touched fails nothing
+{own}          diff-base: origin/${{{{ github.base_ref }}}} # only new findings fail
           sarif: true
 """
 

@@ -51,7 +51,7 @@ class Proposal(Struct):
             return display_path(real)
 
 
-_REMOTE = regex(rb"(?m)^\s*url\s*=\s*\S*gitlab")
+_REMOTE = regex(rb"(?m)^\s*url\s*=\s*\S*(github|gitlab)")
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
@@ -80,7 +80,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
         there = {"github": ".github", "gitlab": hook_and_job.GITLAB}
         found = [name for name, path in there.items() if os.path.exists(os.path.join(top, path))]
         remote = _REMOTE.search(Disk(boundary=around([top])).read(os.path.join(top, ".git/config")) or b"")
-        systems = tuple(found or (["gitlab"] if remote else []))
+        systems = tuple(found or ([remote[1].decode()] if remote else []))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:
@@ -301,11 +301,11 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
     _add_file(proposal, os.path.join(top, hook_and_job.WORKFLOW), hook_and_job.workflow(below), "new")
 
 
-_HEAD = "# Settings of kcheck. `kcheck config` prints what holds, each with the line that says so.\n"
+_HEAD = "# Settings of kcheck. `kcheck config` prints those in effect, each with its origin.\n"
 _FOOT = """\
-# price: 30  # US dollars for one node and hour; without it, list prices count
-# fail_on: error  # warnings are shown and fail nothing; without it, they fail too
-# baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails
+# price: 30  # US dollars per node-hour, instead of list prices
+# fail_on: error  # default: warning
+# baseline: kcheck-baseline.json  # known findings, from `kcheck baseline`: only new ones fail
 """
 _SHOWN = 3
 """Manifest folders listed."""
@@ -334,12 +334,12 @@ def _settings_file(
 
 def _clusters(entries: list[Environment], left: list[str], maxima: Mapping[tuple[str, str], int]) -> Iterator[str]:
     if left:
-        yield "# kcheck cannot tell on which cluster these manifests run; `manifests: [FOLDER]` in an entry says it:"
+        yield "# The cluster of these manifests is unknown; `manifests: [FOLDER]` in an entry sets it:"
         yield from (f"#   {visible(folder)}" for folder in left[:_SHOWN])
         if len(left) > _SHOWN:
             yield f"#   and {len(left) - _SHOWN} more"
     if len(entries) > _FEW:
-        yield "# `nodes: 1000` in an entry says how many it is meant to reach."
+        yield "# `nodes: 1000` in an entry sets its target."
     yield "clusters:"
     for entry in entries:
         most = maxima.get((entry.root, entry.name), 0)
@@ -364,8 +364,8 @@ def _target(most: int, *, brief: bool = False) -> str:
     while nodes <= most:
         nodes += unit
         unit = 10 ** (len(str(nodes)) - 1)
-    words = [] if brief else ["how many it is meant to reach"]
-    words += [f"{'' if brief else 'its pools have '}up to {most:,} today"] if most else []
+    words = [] if brief else ["target"]
+    words += [f"up to {most:,}{'' if brief else ' in its pools'} today"] if most else []
     return f"nodes: {nodes}{'  # ' if words else ''}{'; '.join(words)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,12 +77,12 @@ def test_simple_repository(write: Write) -> None:
     assert not Path("kcheck.yaml").exists()
     subprocess.run(["git", "apply"], input=result.stdout.encode(), check=True)
     assert Path("kcheck.yaml").read_text() == (
-        "# Settings of kcheck. `kcheck config` prints what holds, each with the line that says so.\n\n"
+        "# Settings of kcheck. `kcheck config` prints those in effect, each with its origin.\n\n"
         "clusters:\n  - root: .\n"
-        "    # nodes: 1000  # how many it is meant to reach; its pools have up to 12 today\n\n"
-        "# price: 30  # US dollars for one node and hour; without it, list prices count\n"
-        "# fail_on: error  # warnings are shown and fail nothing; without it, they fail too\n"
-        "# baseline: kcheck-baseline.json  # what is known already, from `kcheck baseline`: only what is new fails\n"
+        "    # nodes: 1000  # target; up to 12 in its pools today\n\n"
+        "# price: 30  # US dollars per node-hour, instead of list prices\n"
+        "# fail_on: error  # default: warning\n"
+        "# baseline: kcheck-baseline.json  # known findings, from `kcheck baseline`: only new ones fail\n"
     )
     assert Path(".pre-commit-config.yaml").read_text() == f"repos:\n{HOOK}"
     assert "`kcheck init --write` writes these files" in result.stderr
@@ -134,7 +135,7 @@ def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
     write({"infra/prod/main.tf": CLUSTER.replace("12", "1500"), "infra/dev/main.tf": CLUSTER})
     assert proposed() == {"clusters": [{"root": "infra/dev"}, {"root": "infra/prod"}]}
     text = Path("kcheck.yaml").read_text()
-    assert "# nodes: 1000  # how many it is meant to reach; its pools have up to 12 today" in text
+    assert "# nodes: 1000  # target; up to 12 in its pools today" in text
     assert "# nodes: 2000  # up to 1,500 today" in text
 
 
@@ -222,7 +223,7 @@ def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None
         ]
     }
     assert (
-        "run; `manifests: [FOLDER]` in an entry says it:\n#   deploy/shared\nclusters:"
+        "manifests is unknown; `manifests: [FOLDER]` in an entry sets it:\n#   deploy/shared\nclusters:"
         in Path("kcheck.yaml").read_text()
     )
 
@@ -289,10 +290,7 @@ def test_clusters_without_terraform(write: Write) -> None:
     spec = "metadata: {name: a, region: us-east-1}\nmanagedNodeGroups:\n  - {name: cpu, minSize: 1, maxSize: 40}\n"
     write({"a.yaml": f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n{spec}"})
     assert proposed() is None
-    assert (
-        "\n# nodes: 1000  # how many it is meant to reach; its pools have up to 40 today\n"
-        in Path("kcheck.yaml").read_text()
-    )
+    assert "\n# nodes: 1000  # target; up to 40 in its pools today\n" in Path("kcheck.yaml").read_text()
 
 
 def test_examples_that_are_what_it_is_about_have_environments(write: Write) -> None:
@@ -492,11 +490,15 @@ def test_systems_are_those_that_are_there(write: Write) -> None:
 
 @pytest.mark.parametrize(
     ("remote", "proposed"),
-    [("git@gitlab.com:a/b.git", True), ("https://git.example/gitlab/b", True), ("git@github.com:a/b", False)],
-)
-def test_a_remote_at_gitlab_gets_a_pipeline(remote: str, proposed: bool, write: Write) -> None:
+    [
+        ("git@gitlab.com:a/b.git", [".gitlab-ci.yml"]), ("https://git.example/gitlab/b", [".gitlab-ci.yml"]),
+        ("git@github.com:a/b", [".github/workflows/kcheck.yml"]), ("git@git.example:a/b", []),
+    ],
+)  # fmt: skip
+def test_a_remote_decides_the_ci_system(remote: str, proposed: list[str], write: Write) -> None:
     write({"main.tf": CLUSTER, ".git/HEAD": "", ".git/config": f'[remote "origin"]\n\turl = {remote}\n'})
-    assert ("+++ b/.gitlab-ci.yml" in init().stdout) == proposed
+    found = re.findall(r"(?m)^\+\+\+ b/(\.git.*)", init().stdout)
+    assert found == proposed
 
 
 @pytest.mark.parametrize("name", ["kcheck.yml", "lint.yaml"])
