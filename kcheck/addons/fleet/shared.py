@@ -16,7 +16,7 @@ OVER, FITS, UNKNOWN = "over", "fits", "unknown"
 _ORDER = {OVER: 0, UNKNOWN: 1, FITS: 2}
 _IDS = frozenset({"address-units", "reservation"})
 """Kinds whose keys, where they mean the same everywhere, are of one account and region."""
-_NOUNS = {"address-units": "network", "docker-hub": "way out", "reservation": "reservation"}
+_NOUNS = {"address-units": "network", "docker-hub": "public address of", "reservation": "reservation"}
 _MISSING = {
     "address-units": "network: of its repository or environment into the list",
     "docker-hub": "egress: of its repository or environment into the list",

@@ -148,7 +148,7 @@ class UseRow(Struct, frozen=True):
 
     cluster: Annotated[str, _CLUSTER]
     kind: Annotated[str, _is("quota, address-units, docker-hub or reservation")]
-    key: Annotated[str, _is("which one: code of a quota, network, way out, reservation; empty: unknown")]
+    key: Annotated[str, _is("which one: code of a quota, network, egress, reservation; empty: unknown")]
     scope: Annotated[str, _is("where the key means the same: everywhere, account, region (of one), or repository")]
     name: Annotated[str, _is("what people call it")]
     unit: Annotated[str, _is("what is counted")]

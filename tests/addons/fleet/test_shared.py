@@ -245,7 +245,7 @@ def test_names_of_reservations_mean_something_in_an_account() -> None:
         (NODES, "reservation gpus needs 12,000 nodes for 2 clusters; the limit is 9,216."),
         (
             replace(PULLS, key="nat", scope=EVERYWHERE, is_exact=False),
-            "way out nat needs at least 12,000 pulls from Docker Hub at once for 2 clusters; the limit is 9,216.",
+            "public address of nat needs at least 12,000 pulls from Docker Hub at once for 2 clusters; the limit is 9,216.",
         ),
     ],
 )
