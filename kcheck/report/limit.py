@@ -149,7 +149,8 @@ def value(entry: ProfileValue) -> str:
 def table(found: Sequence[Dated]) -> list[Table]:
     """Return one line per number: name, value, kind, day checked, day of its newest source, first source."""
     rows = [(name, _short(own), own.kind, own.checked, own.source_dated, _source(own)) for name, _, own in found]
-    return [Table([Column()] * 6, rows)]
+    titles = map(Column, ("name", "value", "kind", "checked", "newest source", "source"))
+    return [Table(list(titles), rows)] if rows else []
 
 
 def _short(entry: ProfileValue) -> str:
