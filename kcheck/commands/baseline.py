@@ -15,11 +15,7 @@ from kcheck.text.units import counted
 @click.command("baseline", cls=options.Command)
 @options.with_config
 @options.usage
-@click.option(
-    "--baseline-file",
-    metavar="FILE",
-    help="Baseline file.  [default: the settings' baseline, else kcheck-baseline.json]",
-)
+@comparison_options.baseline_file
 @click.option("--prune", is_flag=True, help="Only remove findings that are gone from the baseline.")
 def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, prune: bool) -> None:
     """Record the findings below PATH (default: the current folder) for `kcheck check --baseline`.

@@ -48,7 +48,6 @@ UNCHANGED = "kcheck: no relevant changes."
     help="Show findings at or above this severity.  [default: warning; info with --info]",
 )  # fmt: skip
 @click.option("--show-undecided", is_flag=True, help="List undecided checks with the inputs they need.")
-@options.former("--statistics", "--format statistics", is_flag=True)
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only.")
 @options.fail_on
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -56,25 +55,24 @@ UNCHANGED = "kcheck: no relevant changes."
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
     format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, min_severity: str | None,
-    show_undecided: bool, statistics: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    show_undecided: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
     Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck or
     if --timeout ended the run.
     """
-    if statistics and format_ not in (None, "text"):
-        raise click.UsageError(f"--statistics prints text; remove --format {format_}")
     if prune and (comparison is None or comparison.baseline is None):
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = "statistics" if statistics else format_ or _usual_format()
+    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
     if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
-        _note(reason, quiet=quiet)
+        if not quiet:
+            printing.note(reason)
         return
     whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
     if add_ignores is not None:
@@ -93,10 +91,6 @@ def command(
     fails = any(options.reaches_threshold(finding, threshold) for finding in result.findings)
     if (fails or options.fails_undecided(whole, threshold)) and not exit_zero:
         sys.exit(1)
-
-
-def _usual_format() -> str:
-    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
 
 
 def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Comparison | None) -> str:
@@ -137,15 +131,10 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
         printing.report(report.render(format_))
     elif is_relevant:
         printing.page(text.as_text(report, printing.screen()))
-    if not is_relevant:
-        _note(NOTHING, quiet=report.quiet)
+    if not is_relevant and not report.quiet:
+        printing.note(NOTHING)
         for skipped in report.result.judged.skipped:
-            _note(f"{skipped.what}: {text.skipped_text(skipped)}", quiet=report.quiet)
-
-
-def _note(text: str, *, quiet: bool) -> None:
-    if not quiet:
-        printing.note(text)
+            printing.note(f"{skipped.what}: {text.skipped_text(skipped)}")
 
 
 def _output(text: str) -> tuple[str, str]:
@@ -210,9 +199,7 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
     return f"`{shlex.join(['kcheck', name, *words, *_given(context, taken), *flags])}`"
 
 
-_OUTPUT = {
-    "format_", "files", "quiet", "statistics", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores",
-}  # fmt: skip
+_OUTPUT = {"format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores"}
 """Options that change the output but not the findings."""
 
 

@@ -25,11 +25,16 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.baseline import Baseline
     from kcheck.fix.gate.comparison import Comparison
 
+baseline_file = click.option(
+    "--baseline-file",
+    metavar="FILE",
+    help="Baseline file.  [default: the settings' baseline, else kcheck-baseline.json]",
+)
 _OPTIONS = (
     click.option(
         "--baseline/--no-baseline", "known", default=None, help="Leave out findings that `kcheck baseline` recorded."
     ),
-    click.option("--baseline-file", metavar="FILE", help="Baseline file.  [default: kcheck-baseline.json]"),
+    baseline_file,
     click.option("--diff-base", metavar="REF", help="Report only findings that changes since REF touch or cause."),
 )
 

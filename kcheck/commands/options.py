@@ -77,10 +77,15 @@ def _split(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
-select = click.option(
-    "--select", multiple=True, metavar="RULE,...", shell_complete=complete_rules, callback=_split,
-    help="Run only these rules or groups of rules; may be repeated.",
-)  # fmt: skip
+def _names(flag: str, does: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return an option that takes lists of names of rules and groups."""
+    return click.option(
+        flag, multiple=True, metavar="RULE,...", shell_complete=complete_rules, callback=_split,
+        help=f"{does} these rules or groups of rules; may be repeated.",
+    )  # fmt: skip
+
+
+select, _IGNORE = _names("--select", "Run only"), _names("--ignore", "Skip")
 var_files = click.option(
     "--var-file", "var_files", multiple=True, metavar="FILE", help="Terraform variables file; may be repeated."
 )
@@ -217,7 +222,7 @@ _TIMEOUT = click.option(
     help="Stop after this time, report what was found, and exit with 3.",
 )  # fmt: skip
 _OPTIONS = (
-    click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path()),
+    click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path()),
     click.option(
         "--nodes", multiple=True, metavar="[CLUSTER=]N", help="Target number of nodes, of all clusters or of one."
     ),
@@ -227,15 +232,7 @@ _OPTIONS = (
         "--helm-values", multiple=True, metavar="FILE", help="Values file for rendered charts; may be repeated."
     ),
     click.option("--price", metavar="USD", help="Price of a node-hour, instead of list prices."), exclude,
-    click.option(
-        "--ignore",
-        multiple=True,
-        metavar="RULE,...",
-        shell_complete=complete_rules,
-        callback=_split,
-        help="Skip these rules or groups of rules; may be repeated.",
-    ),
-    own_rules, _TIMEOUT,
+    _IGNORE, own_rules, _TIMEOUT,
     click.option("--config", "file", metavar="FILE", help="Settings file.  [default: the closest kcheck.yaml upwards]"),
     outside,
 )  # fmt: skip

@@ -85,7 +85,7 @@ def test_the_next_step_of_unsafe_fixes_says_so() -> None:
     "arguments",
     [
         ["--quiet"],
-        ["--statistics"],
+        ["--format", "statistics"],
         ["--hook", "main.tf"],
         ["--select", "docker-hub-image"],
         *(["--format", name] for name in ("json", "sarif", "junit", "github", "gitlab", "markdown")),
