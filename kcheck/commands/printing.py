@@ -24,30 +24,33 @@ if TYPE_CHECKING:
 _NARROWEST, _WIDEST = 60, 200
 
 
-def page(text: str | Text) -> None:
+def page(text: str | Text, *, err: bool = False) -> None:
     """Print a string that ends with a newline, or a Text: styled on a terminal, plain elsewhere."""
+    stream = sys.stderr if err else sys.stdout
     if isinstance(text, str):
         click.echo(visible_lines(text), nl=False)
-    elif width := screen():
+    elif width := screen(stream):
         from kcheck.report.terminal import render  # imports rich: 40 ms
 
-        click.echo(render(text, width, colours=_has_colours(), links=sys.stdout.isatty()), nl=False, color=True)
+        drawn = render(text, width, colours=_has_colours(stream), links=stream.isatty())
+        click.echo(drawn, nl=False, color=True, err=err)
     else:
         from kcheck.report.layout import plain
 
-        click.echo(plain(text), nl=False)
+        click.echo(plain(text), nl=False, err=err)
 
 
-def screen() -> int:
-    """Return the columns of the screen, 0 if nobody looks: stdout is no terminal, and colours are not asked for."""
-    if not sys.stdout.isatty() and not _has_colours():
+def screen(stream: TextIO | None = None) -> int:
+    """Return the columns of a terminal, by default stdout; 0 for a pipe, unless colours are asked for."""
+    stream = stream or sys.stdout
+    if not stream.isatty() and not _has_colours(stream):
         return 0
     from shutil import get_terminal_size  # with zlib, bz2 and lzma
 
     return min(max(get_terminal_size((100, 24)).columns, _NARROWEST), _WIDEST)
 
 
-def _has_colours() -> bool:
+def _has_colours(stream: TextIO) -> bool:
     """Whether to print colours: by --color, NO_COLOR, FORCE_COLOR and TERM, in this order."""
     context = click.get_current_context(silent=True)
     if context is not None and context.color is not None:
@@ -56,7 +59,7 @@ def _has_colours() -> bool:
         return False
     if forced := os.environ.get("FORCE_COLOR"):
         return forced != "0"
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def table(text: str) -> None:
@@ -70,9 +73,10 @@ def line(text: str) -> None:
 
 
 def note(text: str, *, bold: bool = False) -> None:
-    """Print one line to stderr."""
-    shown = visible(text)
-    click.echo(click.style(shown, bold=True) if bold and not os.environ.get("NO_COLOR") else shown, err=True)
+    """Print one line to stderr, as wide as the terminal."""
+    from kcheck.report.layout import Line
+
+    page([Line(visible(text), "bold" if bold else "")], err=True)
 
 
 def report(text: str) -> None:
@@ -133,7 +137,7 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     Yields a function that takes the current stage.
     """
     screen = sys.stderr
-    if quiet or not screen.isatty():
+    if quiet or not screen.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _: None
         return
     import threading

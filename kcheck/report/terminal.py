@@ -35,7 +35,7 @@ def render(text: layout.Text, width: int, *, colours: bool, links: bool = True) 
     """Draw a text in lines of `width` columns; words are never cut."""
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system="standard" if colours else None,
-        theme=_THEME, highlight=False, legacy_windows=False,
+        theme=_THEME, highlight=False, legacy_windows=False, no_color=not colours,
     )  # fmt: skip
     highlighter = _Highlighter()
     with console.capture() as made:

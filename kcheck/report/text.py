@@ -76,7 +76,8 @@ def finding_lines(finding: Finding, address: str = "", width: int = _WIDEST, bef
     name = (finding.rule, f"bold link {address}" if address else "bold")
     head = ((before, "bold"), finding.span.exact_location, " ", (severity.word, _STYLES[severity]), f"{waste} ", name)
     yield line(*head, f": {finding.message}")
-    yield from (Line(one, is_code=True) for one in excerpt(finding.span, width))
+    marks = zip(excerpt(finding.span, width), ("", _STYLES[severity]), strict=False)
+    yield from (Line(one, style, is_code=True) for one, style in marks)
     margin = " " * (2 + (1 if finding.span.source.private else len(str(finding.span.begin.line))))
     yield from (Line(f"{margin}= {one}", hang=2) for one in _notes(finding))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from kcheck.commands import printing
 from kcheck.commands.cli import cli
 from kcheck.report.layout import Column, Line, Table, line, plain
 from kcheck.report.terminal import render
+from kcheck.report.text import finding_lines
+from kcheck.text.findings import Finding, Severity
+from kcheck.text.text import Source
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -69,13 +73,15 @@ def test_code_stays_as_it_is() -> None:
     assert render([Line(WORDS, is_code=True)], 20, colours=False) == f"{WORDS}\n"
 
 
-def test_colours_and_links() -> None:
+def test_colours_and_links(monkeypatch: pytest.MonkeyPatch) -> None:
     text = [line(("error", "bold red"), " ", ("a-rule", f"bold link {ADDRESS}"), " at main.tf:7")]
     shown = render(text, 80, colours=True)
     assert "\x1b[1;31merror\x1b[0m" in shown
     assert "\x1b[36mmain.tf:7\x1b[0m" in shown
     assert f";{ADDRESS}\x1b\\" in shown
     assert ADDRESS not in render(text, 80, colours=True, links=False)
+    monkeypatch.setenv("NO_COLOR", "1")  # --color always wins
+    assert "\x1b[1;31merror\x1b[0m" in render(text, 80, colours=True)
     assert render(text, 80, colours=False) == "error a-rule at main.tf:7\n"
 
 
@@ -108,7 +114,7 @@ def test_who_gets_colours(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: tty)
     context = cli.make_context("kcheck", ["--color", flag, "rules"])
     with context:
-        assert printing._has_colours() == colours
+        assert printing._has_colours(sys.stdout) == colours
         assert printing.screen() == (60 if tty or colours else 0)
 
 
@@ -133,6 +139,28 @@ def test_every_command_colours_its_text(arguments: list[str], monkeypatch: pytes
     monkeypatch.setenv("COLUMNS", "60")
     output = CliRunner().invoke(cli, ["--color", "always", *arguments], color=True).stdout
     assert "\x1b[" in output
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_notes_keep_words_whole_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"COLUMNS": "60"})
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    printing.note(f"  safe: main.tf:7:1 {'word ' * 12}\x1b")
+    assert screen.getvalue().splitlines() == [
+        f"  safe: \x1b[36mmain.tf:7:1\x1b[0m {' '.join(['word'] * 8)}", "    word word word word \\x1b",
+    ]  # fmt: skip
+
+
+def test_carets_have_the_colour_of_their_severity() -> None:
+    source = Source("main.tf", b"size = 3\n")
+    finding = Finding("a-rule", Severity.ERROR, False, "too small", source.span(7, 8), (), "main.tf:a", None, "", ())
+    _, code, carets, *_ = finding_lines(finding)
+    assert (code.style, carets.text.strip(" |"), carets.style) == ("", "^", "bold red")
 
 
 @pytest.mark.medium

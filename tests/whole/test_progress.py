@@ -43,6 +43,17 @@ def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert screen.getvalue().endswith("\r\x1b[K")
 
 
+def test_a_dumb_terminal_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printing, "_PATIENCE", 0)
+    monkeypatch.setattr(printing, "_EVERY", 0.01)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    with printing.show_progress():
+        time.sleep(0.05)
+    assert screen.getvalue() == ""
+
+
 def test_quick_runs_print_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
