@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from kcheck import __version__
 from kcheck.commands.cli import cli, main
 from kcheck.engine import linter
 from tests.output_schemas import check_all_fields, check_fields
@@ -364,3 +366,9 @@ def test_findings_from_a_severity_on(write: Write) -> None:
     errors = CliRunner().invoke(cli, ["check", ".", "--min-severity", "error"]).stdout
     assert "hidden (--min-severity)" in errors
     assert "missing-requests" not in errors
+
+
+@pytest.mark.medium
+def test_python_runs_kcheck_as_a_module() -> None:
+    run = subprocess.run([sys.executable, "-m", "kcheck", "--version"], capture_output=True, text=True, check=True)
+    assert run.stdout == f"kcheck, version {__version__}\n"

@@ -36,7 +36,9 @@ FLOORS = (
 
 RANKS = {package: rank for rank, floor in enumerate(FLOORS) for package in floor}
 PACKAGE = ROOT / "kcheck"
-FILES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+DOORS = {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}
+"""What outsiders name: the API, and `python -m kcheck`, which stands above every floor."""
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path not in DOORS)
 
 
 def dotted(path: Path) -> str:

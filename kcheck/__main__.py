@@ -1,0 +1,5 @@
+"""Run kcheck as `python -m kcheck`."""
+
+from kcheck.commands.cli import main
+
+main()
