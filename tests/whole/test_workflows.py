@@ -183,9 +183,9 @@ def test_a_tag_without_its_version_or_notes_is_not_released(tag: str, version: s
 
 
 def test_the_changelog_is_short() -> None:
-    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1].splitlines()
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     entries = [line for line in lines if line.startswith("- ")]
-    assert len(entries) <= 40
+    assert len(lines) <= 40
     assert [line for line in entries if len(line.split()) > 16] == []
     assert [line for line in lines if line.startswith("  ")] == []
 
