@@ -33,6 +33,7 @@ UNCHANGED = "kcheck: no relevant changes."
 @comparison_options.options
 @options.former("--prune", "kcheck baseline --prune", is_flag=True)
 @options.former("--add-ignores", "kcheck ignore REASON")
+@options.former("--statistics", "kcheck check --format statistics", is_flag=True)
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default=None,
     help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
@@ -54,8 +55,8 @@ UNCHANGED = "kcheck: no relevant changes."
 @options.hook
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
-    format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool, min_severity: str | None,
-    show_undecided: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    statistics: bool, format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool,
+    min_severity: str | None, show_undecided: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
@@ -66,7 +67,9 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    format_ = format_ or (
+        "statistics" if statistics else "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+    )
     outputs = [_output(text) for text in files]
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
@@ -81,8 +84,7 @@ def command(
         left = silence(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
     least = Severity[min_severity.upper()] if min_severity else None
-    report = Report(result, info, show_undecided, quiet, min_severity=least)
-    report = _with_commands(report, format_, outputs, comparison)
+    report = _with_commands(Report(result, info, show_undecided, quiet, min_severity=least), format_, outputs, comparison)
     for name, path in outputs:
         _write(path, report.render(name))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
@@ -199,7 +201,18 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
     return f"`{shlex.join(['kcheck', name, *words, *_given(context, taken), *flags])}`"
 
 
-_OUTPUT = {"format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores"}
+_OUTPUT = {
+    "format_",
+    "files",
+    "quiet",
+    "fail_on",
+    "exit_zero",
+    "hook",
+    "min_severity",
+    "prune",
+    "add_ignores",
+    "statistics",
+}
 """Options that change the output but not the findings."""
 
 

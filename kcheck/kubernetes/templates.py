@@ -352,6 +352,7 @@ class Interpreter:
                 raise TemplateError("include needs a text and a value")
             return self.run(arguments[0], arguments[1])
         if name == "tpl" and len(arguments) == 2 and type(arguments[0]) is str:
+            self._spend(arguments[0], 10)
             own = f"tpl {len(self.templates)}"
             with _placed_by_caller():
                 parse(arguments[0], "", own, self.templates)

@@ -129,7 +129,6 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         f"the code has no job: {count:,} pods, one per node": job is None,
         f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
     }
-    used = _karpenter_pools(world, chosen)
     case = Case(
         pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
         settings, _with_image(delays.cloud, world.config.run.image),
@@ -137,11 +136,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    found = Scenario(
-        case, cluster, job, assumed, delays, written=_written(world, cluster, used if settings.karpenter else [])
-    )
-    idle = money.month(cluster, world, idle=True)
-    return _limited(replace(found, risk=_deadlock(world, found, chosen), idle=idle), world)
+    idle, used = money.month(cluster, world, idle=True), _karpenter_pools(world, chosen) if settings.karpenter else []
+    found = Scenario(case, cluster, job, assumed, delays, idle=idle, written=_written(world, cluster, used))
+    return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
