@@ -84,7 +84,8 @@ def command(
         left = silence(tree, config, whole, Report(result, info).findings, add_ignores)
         result = replace(result, findings=left)
     least = Severity[min_severity.upper()] if min_severity else None
-    report = _with_commands(Report(result, info, show_undecided, quiet, min_severity=least), format_, outputs, comparison)
+    report = Report(result, info, show_undecided, quiet, min_severity=least)
+    report = _with_commands(report, format_, outputs, comparison)
     for name, path in outputs:
         _write(path, report.render(name))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
