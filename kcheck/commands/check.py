@@ -81,8 +81,7 @@ def command(
     if add_ignores is not None:
         from kcheck.commands.ignore import silence
 
-        left = silence(tree, config, whole, Report(result, info).findings, add_ignores)
-        result = replace(result, findings=left)
+        result = replace(result, findings=silence(tree, config, whole, Report(result, info).findings, add_ignores))
     least = Severity[min_severity.upper()] if min_severity else None
     report = Report(result, info, show_undecided, quiet, min_severity=least)
     report = _with_commands(report, format_, outputs, comparison)

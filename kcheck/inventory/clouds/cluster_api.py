@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
@@ -12,22 +13,6 @@ from kcheck.inventory.clouds.selfmanaged import clusters as selfmanaged
 from kcheck.inventory.clouds.selfmanaged.clusters import Calico
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import (
-    CONTROL_PLANE,
-    NOTHING,
-    Addresses,
-    Cluster,
-    Inventory,
-    Machine,
-    Market,
-    NodePool,
-    Plane,
-    PodRange,
-    Scheduling,
-    Size,
-    System,
-    Upgrade,
-)  # fmt: skip
 from kcheck.text.need import need, or_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equals, known, mapped
@@ -42,7 +27,7 @@ _BOUNDS = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-{}-size"
 """Annotations with the Cluster Autoscaler's bounds of a pool."""
 
 
-def read(objects: Iterable[Object], inventory: Inventory) -> None:
+def read(objects: Iterable[Object], inventory: model.Inventory) -> None:
     """Add the clusters of Cluster API objects."""
     every = list(objects)
     own = [item for item in every if _GROUP in item.api_version]
@@ -90,7 +75,7 @@ def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
 class _Cluster:
     """A Cluster with the objects it refers to."""
 
-    def __init__(self, item: Object, objects: _Objects, inventory: Inventory) -> None:
+    def __init__(self, item: Object, objects: _Objects, inventory: model.Inventory) -> None:
         self.item = item
         self.objects = objects
         self.inventory = inventory
@@ -105,7 +90,7 @@ class _Cluster:
 
     def add(self) -> None:
         services = selfmanaged.ipv4(_joined(self.fields.texts("services")))
-        cluster = Cluster(
+        cluster = model.Cluster(
             self.identity, self.place, self.cloud, self.address, self.item.folder, gap="",
             name=self.fields.text("name"), version=self.fields.text("version"), service_cidr=services,
         )  # fmt: skip
@@ -115,7 +100,7 @@ class _Cluster:
         pools = [*self._control_nodes(cluster), *self._machines(cluster), *self._topology(cluster)]
         self.inventory.pools += [replace(pool, addresses=addresses) for pool in pools]
 
-    def _managed(self, cluster: Cluster) -> Cluster:
+    def _managed(self, cluster: model.Cluster) -> model.Cluster:
         """Complete a cluster from the control plane that the cloud runs."""
         if self.control is None:
             why = f"its {self.kind} is not in this code"
@@ -125,12 +110,12 @@ class _Cluster:
         if "network_mode" in profiles.table(self.cloud)[self.kind]:
             mode = mapped(fields.text("network_mode"), str.lower)
         return fields.record_of(
-            Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, gap="", name=name,
+            model.Cluster, cluster.id, cluster.place, self.cloud, cluster.address, cluster.root, gap="", name=name,
             version=fields.text("version"), service_cidr=cluster.service_cidr, network_mode=mode,
             region=mapped(fields.text("location"), registry.cloud(self.cloud).region),
         )  # fmt: skip
 
-    def _own(self, cluster: Cluster) -> Cluster:
+    def _own(self, cluster: model.Cluster) -> model.Cluster:
         """Complete a cluster from kubeadm's control plane configuration."""
         if self.control is None or self.kind != _KUBEADM:
             return cluster
@@ -138,9 +123,9 @@ class _Cluster:
         outside = not isinstance(fields.texts("external"), Unset)
 
         plane = fields.record_of(
-            Plane,
-            data_dir=NOTHING if outside else fields.text("data_dir"),
-            etcd_quota=NOTHING if outside else mapped(fields.number("etcd_quota"), selfmanaged.quota),
+            model.Plane,
+            data_dir=model.NOTHING if outside else fields.text("data_dir"),
+            etcd_quota=model.NOTHING if outside else mapped(fields.number("etcd_quota"), selfmanaged.quota),
             serial_pulls=self._serial_pulls(self.control),
         )
         spelled = {name: selfmanaged.spelled(getattr(plane, name), listed=listed) for name in plane.__struct_fields__}
@@ -153,17 +138,17 @@ class _Cluster:
 
     # --- addresses
 
-    def _addresses(self, cluster: Cluster) -> Addresses:
+    def _addresses(self, cluster: model.Cluster) -> model.Addresses:
         """Return the addresses of nodes and pods; Cluster API creates the networks."""
         subnets = Unknown("Cluster API creates the subnets", self.origin)
         cidr = _joined(self.fields.texts("pods"))
         if self.cloud != _OWN:
             block = profiles.limits(self.cloud).get("pod_range.block")
             apart = equals(cluster.network_mode, "overlay") or equals(cluster.network_plugin, "kubenet")
-            where: Value[PodRange] = NOTHING
+            where: Value[model.PodRange] = model.NOTHING
             if block and apart and not isinstance(selfmanaged.ipv4(cidr), Unset):
                 where = selfmanaged.pod_range(cluster, cidr, Known(block.number, self.origin), self.inventory)
-            return Addresses(subnets, pod_range=where)
+            return model.Addresses(subnets, pod_range=where)
         if self.control is None or self.kind != _KUBEADM:
             what = self.kind or "the control plane"
             return selfmanaged.blocks_of(cluster, Unknown(f"{what} is not read", self.origin))
@@ -179,7 +164,7 @@ class _Cluster:
 
     # --- pools
 
-    def _control_nodes(self, cluster: Cluster) -> Iterator[NodePool]:
+    def _control_nodes(self, cluster: model.Cluster) -> Iterator[model.NodePool]:
         if self.cloud != _OWN:
             return
         if self.kind == _KUBEADM and self.control is not None:
@@ -196,9 +181,9 @@ class _Cluster:
                 if machines is not None:
                     pool = self._with_machines(pool, kind, machines)
                     break
-        yield replace(pool, mode=Known(CONTROL_PLANE, self.origin))
+        yield replace(pool, mode=Known(model.CONTROL_PLANE, self.origin))
 
-    def _machines(self, cluster: Cluster) -> Iterator[NodePool]:
+    def _machines(self, cluster: model.Cluster) -> Iterator[model.NodePool]:
         for item in self.objects.pools_of(self.item):
             fields = _fields(item, "Machines")
             kind, machines = self.objects.referred(item, "spec", "template", "spec", "infrastructureRef")
@@ -211,14 +196,14 @@ class _Cluster:
             else:
                 yield self._with_machines(pool, kind, machines)
 
-    def _of_bare_metal(self, pool: NodePool, item: Object) -> NodePool:
+    def _of_bare_metal(self, pool: model.NodePool, item: Object) -> model.NodePool:
         """Complete a pool of bare-metal machines, which cost the same whether they run or not."""
         config, origin = self._config(item), Origin((pool.place,))
         registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
         return replace(
             pool,
             machine=selfmanaged.machine(selfmanaged.labels(registration), origin),
-            market=Market(reservation=Known("machines of one's own", origin)),
+            market=model.Market(reservation=Known("machines of one's own", origin)),
             scheduling=selfmanaged.scheduling(registration, origin),
             system=selfmanaged.system(config),
         )
@@ -236,38 +221,42 @@ class _Cluster:
         found = next((one for config in configs if (one := selfmanaged.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)
 
-    def _with_machines(self, pool: NodePool, kind: str, item: Object | None) -> NodePool:
+    def _with_machines(self, pool: model.NodePool, kind: str, item: Object | None) -> model.NodePool:
         """Complete a pool from its machine template, or from its group in the cloud."""
         cloud = next((one.name for one in registry.every() if one.provider and kind.startswith(one.provider)), "")
         table = profiles.table(cloud).get(kind) if cloud else None
         if item is None or table is None:
             why = f"its {kind or 'machine template'} is not {'in this code' if table else 'read'}"
-            return replace(pool, machine=Machine(instance_types=Unknown(why, Origin((pool.place,)))))
+            return replace(pool, machine=model.Machine(instance_types=Unknown(why, Origin((pool.place,)))))
         fields = _fields(item, cloud=cloud)
         types = mapped(fields.text("instance_type"), lambda name: (name,))
         machine = machine_of(fields, cloud, types)
         if kind.endswith("Template"):
             return replace(pool, machine=machine)
         low, high = fields.number("min"), fields.number("max")
-        size = pool.size if isinstance(high, Unset) else Size(Known(value=True, origin=self.origin), low, high)
+        size = pool.size if isinstance(high, Unset) else model.Size(Known(value=True, origin=self.origin), low, high)
         if registry.cloud(cloud).zones_of_pools == "region" and isinstance(high, Known):
             why = "the bounds are per zone, and the zones are not read"
-            size = Size(Known(value=True, origin=self.origin), Unknown(why, low.origin), Unknown(why, high.origin))
-        spot = mapped(fields.text("capacity"), lambda one: one.lower() == "spot") if "capacity" in table else NOTHING
+            size = model.Size(
+                Known(value=True, origin=self.origin), Unknown(why, low.origin), Unknown(why, high.origin)
+            )
+        spot = (
+            mapped(fields.text("capacity"), lambda one: one.lower() == "spot") if "capacity" in table else model.NOTHING
+        )
         return replace(
             pool,
-            upgrade=Upgrade(Unknown("the surge is the cloud's default", Origin((item.span,)))),
+            upgrade=model.Upgrade(Unknown("the surge is the cloud's default", Origin((item.span,)))),
             name=or_default(fields.text("name"), lambda _: pool.name),
             managed=True,
-            mode=fields.text("mode") if "mode" in table else NOTHING,
+            mode=fields.text("mode") if "mode" in table else model.NOTHING,
             size=size,
             machine=machine,
-            market=Market(spot),
-            scheduling=fields.record_of(Scheduling),
-            system=fields.record_of(System),
+            market=model.Market(spot),
+            scheduling=fields.record_of(model.Scheduling),
+            system=fields.record_of(model.System),
         )
 
-    def _topology(self, cluster: Cluster) -> Iterator[NodePool]:
+    def _topology(self, cluster: model.Cluster) -> Iterator[model.NodePool]:
         """Yield the pools that a cluster with a ClusterClass lists itself."""
         for kind in ("machineDeployments", "machinePools"):
             for node in yaml.items(self.item.root, "spec", "topology", "workers", kind):
@@ -276,7 +265,7 @@ class _Cluster:
                     name = known(fields.text("name")) or "?"
                     pool = selfmanaged.node_pool(cluster, name, _size(fields), place=node.span)
                     why = f"the class {known(self.fields.text('topology'))} chooses the machines"
-                    yield replace(pool, machine=Machine(instance_types=Unknown(why, Origin((node.span,)))))
+                    yield replace(pool, machine=model.Machine(instance_types=Unknown(why, Origin((node.span,)))))
 
 
 def _joined(cidrs: Value[tuple[str, ...]]) -> Value[str]:
@@ -285,13 +274,13 @@ def _joined(cidrs: Value[tuple[str, ...]]) -> Value[str]:
     return mapped(cidrs, ",".join)
 
 
-def _size(fields: Fields) -> Size:
+def _size(fields: Fields) -> model.Size:
     """Return the size of a pool: the bounds in its annotations, else its replicas."""
     origin = Origin((fields.record.span,))
     low, high = (_bound(fields.record, bound) for bound in ("min", "max"))
     if high is None:
         return selfmanaged.fixed_size(fields.number("replicas"), origin)
-    return Size(Known(value=True, origin=origin), low or Known(0, origin), high)
+    return model.Size(Known(value=True, origin=origin), low or Known(0, origin), high)
 
 
 @or_unknown

@@ -4,6 +4,7 @@ import os
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import karpenter_machines, kubelet, registry
@@ -12,23 +13,6 @@ from kcheck.inventory.clouds.reader import matches_pattern, resolve_reference, t
 from kcheck.kubernetes import record
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import absent, integer, scaled_quantity
-from kcheck.model import (
-    NOTHING,
-    Addon,
-    Addresses,
-    Cluster,
-    Inventory,
-    Kubelet,
-    Machine,
-    Market,
-    NodePool,
-    Scheduling,
-    Size,
-    Subnet,
-    Surge,
-    System,
-    Upgrade,
-)
 from kcheck.text import placeholders
 from kcheck.text.amount import Amount, amount_of, exactly
 from kcheck.text.syntax import yaml
@@ -39,7 +23,7 @@ _REF = ("spec", "template", "spec", "nodeClassRef")
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")
 
 
-def read(inventory: Inventory) -> None:
+def read(inventory: model.Inventory) -> None:
     """Add Karpenter's pools, each to the cluster it is deployed to."""
     objects = [(addon, addon.tree) for addon in inventory.addons if addon.tree is not None]
     kinds = {one.node_class for one in registry.every()} - {""}
@@ -67,21 +51,21 @@ def read(inventory: Inventory) -> None:
             inventory.pools.append(_as_default(nodes, node_class, inventory))
 
 
-def _key(addon: Addon, tree: yaml.Mapping, inventory: Inventory, *path: str) -> tuple[str, str]:
+def _key(addon: model.Addon, tree: yaml.Mapping, inventory: model.Inventory, *path: str) -> tuple[str, str]:
     """Return the cluster of a node class, or its folder without one, and its name."""
     own = inventory.cluster_of.get(addon)
     return own.id if own is not None else os.path.dirname(addon.place.source.path), yaml.text(tree, *path, "name")
 
 
 def _pool(
-    identity: str, pool: Written, cluster: Cluster, node_class: yaml.Mapping | None, inventory: Inventory
-) -> NodePool:
+    identity: str, pool: Written, cluster: model.Cluster, node_class: yaml.Mapping | None, inventory: model.Inventory
+) -> model.NodePool:
     place, name = pool.origin, pool.name
     machine, others = _machine(pool, cluster.cloud)
     system = _system(node_class)
     if pool.of_auto_mode:
-        system = System(local_disks=Unknown("EKS Auto Mode sets up the local disks of its nodes", place))
-    return NodePool(
+        system = model.System(local_disks=Unknown("EKS Auto Mode sets up the local disks of its nodes", place))
+    return model.NodePool(
         identity,
         place.written,
         f"NodePool/{name}",
@@ -91,23 +75,23 @@ def _pool(
         mode=Known("Karpenter", place),
         managed=False,
         size=_size(pool, (machine.gpus, *others)),
-        upgrade=Upgrade(surge=Known(Surge(), place)),
+        upgrade=model.Upgrade(surge=Known(model.Surge(), place)),
         machine=replace(machine, efa=_efa(node_class)),
-        addresses=Addresses(
+        addresses=model.Addresses(
             subnets=_subnets(pool, node_class, cluster, inventory), pods_take_addresses=cluster.pods_take_addresses
         ),
-        market=Market(spot=pool.spot()),
-        scheduling=Scheduling(_labels(pool), _taints(pool.tree)),
+        market=model.Market(spot=pool.spot()),
+        scheduling=model.Scheduling(_labels(pool), _taints(pool.tree)),
         system=system,
         kubelet=_kubelet(node_class, system),
     )
 
 
-def _machine(pool: Written, cloud: str) -> tuple[Machine, list[Value[int]]]:
+def _machine(pool: Written, cloud: str) -> tuple[model.Machine, list[Value[int]]]:
     """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
     place = pool.origin
     if missing := placeholders.unknown((value for _, values in pool.needs.values() for value in values), place):
-        return Machine(missing, pool.gpu(), missing), [missing, missing]
+        return model.Machine(missing, pool.gpu(), missing), [missing, missing]
     listed = any(pool.needs.get(key, ("",))[0] == "In" for key in (INSTANCE_TYPE, SKU))
     types = karpenter_machines.fitting(pool.requirements, cloud)
     why = f"Karpenter chooses the instance types of NodePool {pool.name}: name one"
@@ -115,7 +99,7 @@ def _machine(pool: Written, cloud: str) -> tuple[Machine, list[Value[int]]]:
     instance_types: Value[tuple[str, ...]] = Known(types, place) if types and few else Unknown(why, place)
     gpus, *others = _alike(types, pool, cloud, listed=listed)
     gpu = _with_gpus(gpus) if types else pool.gpu()
-    return Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), others
+    return model.Machine(instance_types, gpu, Known(0, place) if known(gpu) is False else gpus), others
 
 
 def _alike(types: tuple[str, ...], pool: Written, cloud: str, *, listed: bool) -> list[Value[int]]:
@@ -147,21 +131,21 @@ def _ec2(node_class: yaml.Mapping | None) -> Fields | None:
     return Fields("eks", "EC2NodeClass", MappingRecord(node_class))
 
 
-def _system(node_class: yaml.Mapping | None) -> System:
+def _system(node_class: yaml.Mapping | None) -> model.System:
     """Return the image a node boots, Unknown for a custom one, and whether its local disks are joined."""
     policy, fields = yaml.get(node_class, "spec", "instanceStorePolicy"), _ec2(node_class)
-    joined = Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else NOTHING
+    joined = Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else model.NOTHING
     if fields is None:
-        return System(local_disks=joined)
+        return model.System(local_disks=joined)
     image = first_set(fields.text("alias"), fields.text("image"))
     if isinstance(fields.text("alias"), Unset) and yaml.get(node_class, "spec", "amiSelectorTerms") is not None:
         image = Unknown("its nodes boot a custom image", image.origin)
     boot = fields.text("boot_data")
     own = Known("userData", boot.origin or Origin(())) if not isinstance(boot, Unset) else boot
-    return System(image, boot_data=own, local_disks=joined)
+    return model.System(image, boot_data=own, local_disks=joined)
 
 
-def _kubelet(node_class: yaml.Mapping | None, system: System) -> Kubelet:
+def _kubelet(node_class: yaml.Mapping | None, system: model.System) -> model.Kubelet:
     fields = _ec2(node_class)
     if fields is None:
         return kubelet.unknown("its node class is not known")
@@ -173,7 +157,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
     """Return the EFA interfaces of every node; Unset if the first pod decides."""
     found = yaml.get(node_class, "spec", "networkInterfaces")
     if not isinstance(found, yaml.Sequence):
-        return NOTHING
+        return model.NOTHING
     kinds = (yaml.text(one, "interfaceType") for one in found.items)
     return Known(tuple(kind for kind in kinds if kind.startswith("efa")), Origin((found.span,)))
 
@@ -203,7 +187,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
     return Known(tuple(f"{key}={value}:{effect}" for key, value, effect in parts), Origin((found.span,)))
 
 
-def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inventory) -> NodePool:
+def _as_default(pool: model.NodePool, node_class: yaml.Mapping | None, inventory: model.Inventory) -> model.NodePool:
     """Move an AKS pool to the default pool's network, unless its node class names another."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
@@ -213,7 +197,7 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
         pool = replace(pool, addresses=replace(pool.addresses, subnets=Unknown(why)))
     if default is None:
         return pool
-    pods = integer(node_class, "spec", "maxPods") if node_class is not None else NOTHING
+    pods = integer(node_class, "spec", "maxPods") if node_class is not None else model.NOTHING
     why = f"maxPods of the AKSNodeClass of {pool.address} is not set"
     addresses = replace(
         pool.addresses,
@@ -225,14 +209,14 @@ def _as_default(pool: NodePool, node_class: yaml.Mapping | None, inventory: Inve
     return replace(pool, addresses=addresses)
 
 
-def _size(pool: Written, of_node: tuple[Value[int], ...]) -> Size:
+def _size(pool: Written, of_node: tuple[Value[int], ...]) -> model.Size:
     """Return the fixed size of a pool, else what its GPU, CPU, memory and node limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """
     fixed = pool.fields.number("replicas")
     if not isinstance(fixed, Unset):
-        return Size(Known(value=False, origin=pool.origin), fixed, fixed)
+        return model.Size(Known(value=False, origin=pool.origin), fixed, fixed)
     grows, none = Known(value=True, origin=pool.origin), Known(0, pool.origin)
     low, found = [], []
     for resource, own in zip((GPU, "cpu", "memory", "nodes"), (*map(amount_of, of_node), exactly(1)), strict=True):
@@ -241,18 +225,18 @@ def _size(pool: Written, of_node: tuple[Value[int], ...]) -> Size:
             low.append(limit.value // own.high)
             found += [(limit.value // own.low, own.low, Origin((limit.origin.written,)))] if own.low else []
     if not found:
-        return Size(
+        return model.Size(
             grows, none, Unknown(f"the limits of Karpenter's NodePool {pool.name} are not in nodes", pool.origin)
         )
     high, unit, origin = min(found, key=lambda one: one[0])
     nodes = Amount(min(low), high)
     why = Unknown(f"the limits of Karpenter's NodePool {pool.name} end it at {nodes} nodes: name one instance type")
-    return Size(grows, none, replace(nodes, why=why).value(origin), unit=unit)
+    return model.Size(grows, none, replace(nodes, why=why).value(origin), unit=unit)
 
 
 def _subnets(
-    pool: Written, node_class: yaml.Mapping | None, cluster: Cluster, inventory: Inventory
-) -> Value[tuple[Subnet, ...]]:
+    pool: Written, node_class: yaml.Mapping | None, cluster: model.Cluster, inventory: model.Inventory
+) -> Value[tuple[model.Subnet, ...]]:
     """Return the subnets in a pool's zones that match any selector term of its node class."""
     name, place = pool.name, pool.origin
     if node_class is None:
@@ -260,7 +244,7 @@ def _subnets(
     own = cluster.id.removesuffix(cluster.address)  # its root, with the environment
     made = (one for one in inventory.subnets if one.root == cluster.root and one.id.startswith(own))
     near = [subnet for subnet in made if _is_in(subnet, *pool.needs.get(ZONE, ("", ())))]
-    found, addressed = list[Subnet](), {subnet.address: subnet for subnet in near}
+    found, addressed = list[model.Subnet](), {subnet.address: subnet for subnet in near}
     missing = None
     for term in yaml.items(node_class, "spec", "subnetSelectorTerms"):
         tags, called = yaml.get(term, "tags"), yaml.get(term, "id")
@@ -280,7 +264,7 @@ def _subnets(
     return Known(tuple(dict.fromkeys(found)), place)
 
 
-def _is_in(subnet: Subnet, operator: str, zones: tuple[str, ...]) -> bool:
+def _is_in(subnet: model.Subnet, operator: str, zones: tuple[str, ...]) -> bool:
     """Whether a subnet may be in a pool's zones; an unknown zone may."""
     zone = known(subnet.zone)
     return operator != "In" or zone is None or zone in zones or not all(zones)
@@ -294,5 +278,5 @@ def _tag(node: yaml.Node) -> str:
     return text or ""
 
 
-def _has(subnet: Subnet, key: str, pattern: str) -> bool:
+def _has(subnet: model.Subnet, key: str, pattern: str) -> bool:
     return matches_pattern(text_of(subnet.name) if key == "Name" else (known(subnet.tags) or {}).get(key), pattern)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import names
 from kcheck.kubernetes.objects import value_of
 from kcheck.kubernetes.workloads import references
@@ -21,20 +22,6 @@ from kcheck.kubernetes.workloads.scalars import (
     text,
     written,
     written_map,
-)
-from kcheck.model import (
-    LOCAL,
-    NOTHING,
-    STAY,
-    UNDISTURBED,
-    Claim,
-    Container,
-    Image,
-    PodTemplate,
-    Requirement,
-    Toleration,
-    Volume,
-    image_names,
 )
 from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
@@ -57,7 +44,7 @@ from kcheck.text.values import (
     with_origin,
 )
 
-T = TypeVar("T", PodTemplate, Container)
+T = TypeVar("T", model.PodTemplate, model.Container)
 
 _GROUPS = ("initContainers", "containers", "ephemeralContainers")
 STARTERS = regex(
@@ -67,7 +54,7 @@ RDMA = regex(r"rdma|/efa$|/hca|/ib$|infiniband|roce|/mlnx|sriov", re.IGNORECASE)
 _HOST = "kubernetes.io/hostname"
 
 
-def template(item: yaml.Target, owner: str, role: str, count: Value[int], place: Span) -> PodTemplate:
+def template(item: yaml.Target, owner: str, role: str, count: Value[int], place: Span) -> model.PodTemplate:
     """Read the pod template at a node: its `metadata` and `spec`."""
     identity = f"{owner}/{role}" if role else owner
     spec = yaml.get(item, "spec") or item
@@ -77,7 +64,7 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     labels = written_map(item, "metadata", "labels")
     cards, here = [_cards_of(one) for one in found], Origin((place,))
     spread, apart = _apart(spec, labels)
-    return PodTemplate(
+    return model.PodTemplate(
         identity, place, role=role, count=count, cpu=_of_pod(spec, "cpu", shared[0], found, here),
         memory=_of_pod(spec, "memory", shared[1], found, here),
         gpus=_needed(found, cards, next((one.origin for one in cards if one.origin and one.origin.spans), here)),
@@ -88,8 +75,8 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
         host_ipc=boolean(spec, "hostIPC"), dns_policy=text(spec, "dnsPolicy"), restart=text(spec, "restartPolicy"),
         grace=integer(spec, "terminationGracePeriodSeconds"), account=text(spec, "serviceAccountName"),
         ports=_ports(spec, nodes), volumes=listed(spec, "volumes", _volume), subdomain=text(spec, "subdomain"),
-        containers=found, safe_to_evict=_mark(item, STAY), do_not_disrupt=_mark(item, UNDISTURBED),
-        movable_volumes=_mark(item, LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
+        containers=found, safe_to_evict=_mark(item, model.STAY), do_not_disrupt=_mark(item, model.UNDISTURBED),
+        movable_volumes=_mark(item, model.LOCAL), asks_as_one=not all(isinstance(value, Unset) for value in shared),
         claims=listed(spec, "resourceClaims", _claim), node_devices=_node_devices(spec, nodes),
         packed_by=_packed_by(item, spec, labels), apart=apart, topology=_topology(item), devices=_devices(spec, nodes),
         device_classes=Known((), here),
@@ -97,12 +84,12 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
     )  # fmt: skip
 
 
-def fixed(one: PodTemplate, why: str) -> PodTemplate:
+def fixed(one: model.PodTemplate, why: str) -> model.PodTemplate:
     """Record why nothing can be added to a template."""
     return with_places(one, lambda origin: replace(origin, why=why))
 
 
-def with_places(one: PodTemplate, place: Callable[[Origin], Origin]) -> PodTemplate:
+def with_places(one: model.PodTemplate, place: Callable[[Origin], Origin]) -> model.PodTemplate:
     """Move the places of all missing fields of a template."""
     return replace(_placed(one, place), containers=tuple(_placed(container, place) for container in one.containers))
 
@@ -125,14 +112,14 @@ def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
             yield "containers" if sidecar else group, node
 
 
-def container(node: yaml.Target, group: str, owner: str, at: int) -> Container:
+def container(node: yaml.Target, group: str, owner: str, at: int) -> model.Container:
     """Read one container."""
     name = written(node, "name")
     resource = _gpu(node)
     request, limit = _cards(node, resource or names.NVIDIA)
     named, words = dict.fromkeys(_resources(node)), _words(node)
     extended = (name for name in named if "/" in name and not _is_gpu(name))
-    return Container(
+    return model.Container(
         f"{owner}/{known(name) or at}", node.span if not isinstance(name, Known) else name.origin.written, name=name,
         init=group == "initContainers", image=_image_name(node), pull_policy=text(node, "imagePullPolicy"),
         restart=text(node, "restartPolicy"),
@@ -165,17 +152,17 @@ def _image_name(node: yaml.Target) -> Value[str]:
     return found if placeholders.first(known(found) or "") else text(node, "image")
 
 
-def image(one: Container) -> Image | None:
+def image(one: model.Container) -> model.Image | None:
     """Return the image of a container; None if unknown or never pulled."""
     if not isinstance(one.image, Known) or equals(one.pull_policy, "Never"):
         return None
-    reference = image_names.parse(one.image.value)
+    reference = model.image_names.parse(one.image.value)
     registry: Value[str] = (
         Known(reference.registry, one.image.origin)
         if reference
         else Unknown(placeholders.reason(placeholders.first(one.image.value) or one.image.value), one.image.origin)
     )
-    return Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
+    return model.Image(one.id, one.image.origin.written, str(known(one.name)), one.image, registry)
 
 
 def _mark(item: yaml.Target, key: str) -> Value[str]:
@@ -205,10 +192,10 @@ def _resources(node: yaml.Target) -> Iterator[str]:
         yield from yaml.pairs(node, "resources", side)
 
 
-def _claim(one: yaml.Target) -> Claim:
+def _claim(one: yaml.Target) -> model.Claim:
     shared = known(written(one, "resourceClaimName"))
     source = shared or known(written(one, "resourceClaimTemplateName"))
-    return Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
+    return model.Claim(str(known(text(one, "name"))), str(source or "?"), shared is not None)
 
 
 def _devices(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[bool]:
@@ -228,7 +215,9 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
     return first_set(request, limit, request)
 
 
-def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Container, ...], at: Origin) -> Value[int]:
+def _of_pod(
+    spec: yaml.Target, name: str, own: Value[int], found: tuple[model.Container, ...], at: Origin
+) -> Value[int]:
     """Return the request of a pod: its own, else that of its containers, else its limit."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
@@ -237,7 +226,7 @@ def _of_pod(spec: yaml.Target, name: str, own: Value[int], found: tuple[Containe
     return _needed(found, asked, at) if outdone or isinstance(own, Unset) else own
 
 
-def _needed(found: tuple[Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
+def _needed(found: tuple[model.Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
     """Return the request of a pod: of all that runs at once, or of an init container with earlier sidecars."""
     amounts = all_known(values)
     if isinstance(amounts, Unknown):
@@ -249,10 +238,10 @@ def _needed(found: tuple[Container, ...], values: Iterable[Value[int]], origin: 
     return Known(most, origin)
 
 
-def _cards_of(one: Container) -> Value[int]:
+def _cards_of(one: model.Container) -> Value[int]:
     """Return the whole GPUs in a container's limit or request."""
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
-        return Known(0, NOTHING.origin)
+        return Known(0, model.NOTHING.origin)
     value = first_set(one.gpu_limit, one.gpu_request)
     missing = placeholders.of_number(known(value) or "")
     if isinstance(value, Known) and missing:
@@ -271,7 +260,7 @@ def _count(text: str) -> int | None:
     return int(found) if found.denominator == 1 and found >= 0 else None
 
 
-def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
+def _selection(spec: yaml.Target) -> Value[tuple[tuple[model.Requirement, ...], ...]]:
     """Return the requirements on nodes: the selector with each term of the required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
@@ -279,20 +268,20 @@ def _selection(spec: yaml.Target) -> Value[tuple[tuple[Requirement, ...], ...]]:
         return Unknown(reason_of(selector), selector.origin)
     if missing := placeholders.unknown((known(selector) or {}).values(), selector.origin):
         return missing
-    base = tuple(Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
+    base = tuple(model.Requirement(key, "In", (value,)) for key, value in (known(selector) or {}).items())
     found = references.node_terms(spec, *path, base=base)
     return Known((base,), selector.origin) if isinstance(found, Unset) else found
 
 
 @or_unknown
-def _tolerations(spec: yaml.Target) -> Value[tuple[Toleration, ...]]:
+def _tolerations(spec: yaml.Target) -> Value[tuple[model.Toleration, ...]]:
     need(gap(spec, "tolerations"))
     result = []
     for one in yaml.items(spec, "tolerations"):
         key, operator, value, effect = (if_set(text(one, key)) or "" for key in ("key", "operator", "value", "effect"))
         if missing := placeholders.unknown((key, operator, value), Origin((one.span,))):
             return missing
-        result.append(Toleration(key, operator or "Equal", value, effect))
+        result.append(model.Toleration(key, operator or "Equal", value, effect))
     found = yaml.get(spec, "tolerations")
     return Known(tuple(result), Origin((found.span,)) if found is not None else absent(spec, "tolerations").origin)
 
@@ -376,9 +365,9 @@ def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tup
     return missing or Known(sure, Origin((spec.span,)))
 
 
-def _volume(one: yaml.Target) -> Volume:
+def _volume(one: yaml.Target) -> model.Volume:
     keys = [key for key in yaml.pairs(one) if key != "name"]
     kind, medium = keys[0] if keys else "emptyDir", text(one, "emptyDir", "medium")
     path = str(known(text(one, "hostPath", "path")) or "")
     sized = yaml.get(one, "emptyDir", "sizeLimit") is not None
-    return Volume(str(known(text(one, "name"))), kind, medium, path, sized)
+    return model.Volume(str(known(text(one, "name"))), kind, medium, path, sized)

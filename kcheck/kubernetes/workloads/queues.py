@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from kcheck import model
 from kcheck.config.numbers.names import NVIDIA
 from kcheck.kubernetes.objects import Object, embedded_documents
 from kcheck.kubernetes.releases import Release
@@ -19,20 +20,6 @@ from kcheck.kubernetes.workloads.scalars import (
     text,
     written_map,
 )
-from kcheck.model import (
-    NOTHING,
-    Admission,
-    FlavorQuota,
-    Monitor,
-    Namespace,
-    PriorityClass,
-    Queue,
-    Quota,
-    Scheduler,
-    Sharing,
-    Thing,
-    Watcher,
-)
 from kcheck.text import placeholders
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.syntax import yaml
@@ -41,8 +28,9 @@ from kcheck.text.units import as_text, seconds
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped
 
 LISTS = {
-    PriorityClass: "classes", Queue: "queues", Quota: "limits", Namespace: "namespaces", Scheduler: "schedulers",
-    Admission: "admissions", Sharing: "sharings", Watcher: "watchers", Monitor: "monitors",
+    model.PriorityClass: "classes", model.Queue: "queues", model.Quota: "limits", model.Namespace: "namespaces",
+    model.Scheduler: "schedulers", model.Admission: "admissions", model.Sharing: "sharings",
+    model.Watcher: "watchers", model.Monitor: "monitors",
 }  # fmt: skip
 """Type -> list of the inventory."""
 
@@ -50,7 +38,7 @@ _EVERYWHERE = frozenset({"pods", "nodes", "events", "endpoints", "endpointslices
 """Resources whose number grows with the nodes."""
 
 
-def read(item: Object) -> Iterator[Thing]:
+def read(item: Object) -> Iterator[model.Thing]:
     """Yield the scheduling settings in an object."""
     group = item.api_version.rpartition("/")[0]
     maker = _MAKERS.get((group, item.kind))
@@ -58,37 +46,44 @@ def read(item: Object) -> Iterator[Thing]:
         yield from maker(item)
 
 
-def _class(item: Object) -> Iterable[Thing]:
+def _class(item: Object) -> Iterable[model.Thing]:
     kueue = item.kind == "WorkloadPriorityClass"
-    preemption = NOTHING if kueue else text(item.root, "preemptionPolicy")
-    yield PriorityClass(
+    preemption = model.NOTHING if kueue else text(item.root, "preemptionPolicy")
+    yield model.PriorityClass(
         identity(item), item.span, kueue=kueue, name=text(item.root, "metadata", "name"),
         number=integer(item.root, "value"), default=boolean(item.root, "globalDefault"), preemption=preemption,
     )  # fmt: skip
 
 
-def _queue(item: Object) -> Iterable[Thing]:
+def _queue(item: Object) -> Iterable[model.Thing]:
     name, namespace = text(item.root, "metadata", "name"), text(item.root, "metadata", "namespace")
     own = identity(item)
     if item.kind == "LocalQueue":
         target = text(item.root, "spec", "clusterQueue")
-        yield Queue(own, item.span, item.kind, name, namespace, leads_to=target, api=item.api_version)
+        yield model.Queue(own, item.span, item.kind, name, namespace, leads_to=target, api=item.api_version)
     elif item.kind == "Queue":
-        yield Queue(
-            own, item.span, item.kind, name, NOTHING, weight=integer(item.root, "spec", "weight"),
+        yield model.Queue(
+            own, item.span, item.kind, name, model.NOTHING, weight=integer(item.root, "spec", "weight"),
             quotas=_amounts(item, "capability"), guaranteed=_amounts(item, "deserved"), api=item.api_version,
         )  # fmt: skip
     elif item.kind == "Cohort":
-        yield Queue(
-            own, item.span, item.kind, name, NOTHING, cohort=_cohort(item), flavors=_flavors(item), api=item.api_version
+        yield model.Queue(
+            own,
+            item.span,
+            item.kind,
+            name,
+            model.NOTHING,
+            cohort=_cohort(item),
+            flavors=_flavors(item),
+            api=item.api_version,
         )
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found: Value[str] = Known("", Origin((item.span,)))
         if isinstance(selector, yaml.Scalar):  # null, or no selector at all
             found = text(item.root, "spec", "namespaceSelector")
-        yield Queue(
-            own, item.span, item.kind, name, NOTHING, resources=_covered(item),
+        yield model.Queue(
+            own, item.span, item.kind, name, model.NOTHING, resources=_covered(item),
             selector=absent(item.root, "spec", "namespaceSelector") if selector is None else found,
             preemption=_preemption(item), cohort=_cohort(item), flavors=_flavors(item),
             guaranteed=mapped(_flavors(item), _nominal), api=item.api_version,
@@ -120,7 +115,7 @@ def _cohort(item: Object) -> Value[str]:
 
 
 @or_unknown
-def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
+def _flavors(item: Object) -> Value[tuple[model.FlavorQuota, ...]]:
     """Return the quotas of a ClusterQueue or Cohort by flavor."""
     here = Origin((item.span,))
     need(gap(item.root, "spec", "resourceGroups"))
@@ -136,11 +131,11 @@ def _flavors(item: Object) -> Value[tuple[FlavorQuota, ...]]:
                     return Unknown("a quota of it is not known", here)
                 nominal, borrowing, lending = map(known, amounts)
                 own = str(known(text(flavor, "name")))
-                result.append(FlavorQuota(own, name.value, nominal or 0, borrowing, lending))
+                result.append(model.FlavorQuota(own, name.value, nominal or 0, borrowing, lending))
     return Known(tuple(result), here)
 
 
-def _nominal(flavors: tuple[FlavorQuota, ...]) -> dict[str, int]:
+def _nominal(flavors: tuple[model.FlavorQuota, ...]) -> dict[str, int]:
     """Sum nominal quotas by resource over all flavors."""
     result: dict[str, int] = {}
     for one in flavors:
@@ -159,32 +154,32 @@ def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
     return Known({name: one.value for name, one in result.items() if isinstance(one, Known)}, found.origin)
 
 
-def _limit_range(item: Object) -> Iterable[Thing]:
+def _limit_range(item: Object) -> Iterable[model.Thing]:
     """Yield a LimitRange with container limits; others give no defaults."""
     found = yaml.items(item.root, "spec", "limits")
     if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
         yield from _quota(item)
 
 
-def _quota(item: Object) -> Iterable[Thing]:
+def _quota(item: Object) -> Iterable[model.Thing]:
     hard = mapping(item.root, "spec", "hard")
-    yield Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
+    yield model.Quota(identity(item), item.span, item.kind, text(item.root, "metadata", "namespace"), hard)
 
 
-def _profile(item: Object) -> Iterable[Thing]:
+def _profile(item: Object) -> Iterable[model.Thing]:
     """Yield the namespace that a Kubeflow profile creates, and its quota."""
     yield from _namespace(item)
     if isinstance(yaml.get(item.root, "spec", "resourceQuotaSpec", "hard"), yaml.Mapping):
         hard = mapping(item.root, "spec", "resourceQuotaSpec", "hard")
-        yield Quota(identity(item), item.span, "ResourceQuota", text(item.root, "metadata", "name"), hard)
+        yield model.Quota(identity(item), item.span, "ResourceQuota", text(item.root, "metadata", "name"), hard)
 
 
-def _namespace(item: Object) -> Iterable[Thing]:
+def _namespace(item: Object) -> Iterable[model.Thing]:
     labels = written_map(item.root, "metadata", "labels")
-    yield Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
+    yield model.Namespace(identity(item), item.span, text(item.root, "metadata", "name"), labels)
 
 
-def of_release(release: Release) -> Iterator[Admission | Scheduler]:
+def of_release(release: Release) -> Iterator[model.Admission | model.Scheduler]:
     """Yield the configuration of Kueue or Volcano's scheduler in chart values."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
@@ -201,12 +196,12 @@ _VALUES = {
 """Chart -> path of the configuration text in its values."""
 
 
-def _admission(root: yaml.Target, place: Span, own: str) -> Admission:
+def _admission(root: yaml.Target, place: Span, own: str) -> model.Admission:
     wait = yaml.get(root, "waitForPodsReady")
-    timeout: Value[int] = NOTHING
+    timeout: Value[int] = model.NOTHING
     if wait is not None and known(scalar(wait, "enable")) is not False:
         timeout = _seconds(wait, "timeout")
-    return Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"), _counted_as(root, place))
+    return model.Admission(own, place, timeout, boolean(root, "manageJobsWithoutQueueName"), _counted_as(root, place))
 
 
 def _counted_as(root: yaml.Target, place: Span) -> Value[dict[str, str]]:
@@ -226,7 +221,7 @@ def _seconds(node: yaml.Target, name: str) -> Value[int]:
         return Unknown(f"`{name}`: {error}", value.origin)
 
 
-def _settings(item: Object) -> Iterable[Thing]:
+def _settings(item: Object) -> Iterable[model.Thing]:
     """Yield configurations of schedulers and device plugins in a ConfigMap."""
     for name, entry in yaml.pairs(item.root, "data").items():
         node = yaml.resolve(entry.value)
@@ -248,30 +243,30 @@ _AGENTS = "agent-scheduler"
 """Volcano's scheduler of single pods, which schedules no jobs."""
 
 
-def _scheduler(root: yaml.Target, place: Span, own: str) -> Scheduler:
+def _scheduler(root: yaml.Target, place: Span, own: str) -> model.Scheduler:
     actions = text(root, "actions")
     names = mapped(actions, lambda value: tuple(name.strip() for name in value.split(",") if name.strip()))
     plugins: dict[str, dict[str, str]] = {}
     last: Value[tuple[str, ...]] = Unset(Origin((root.span,), why="no tier is there to add it to"))
-    packed: Value[str] = NOTHING
-    weight: Value[int] = NOTHING
+    packed: Value[str] = model.NOTHING
+    weight: Value[int] = model.NOTHING
     for tier in yaml.items(root, "tiers"):
         for plugin in yaml.items(tier, "plugins"):
             found = mapping(plugin, "arguments")
             if isinstance(found, Unknown):
-                return Scheduler(own, place, names, found)
+                return model.Scheduler(own, place, names, found)
             name = str(known(text(plugin, "name")))
             plugins[name] = known(found) or {}
             if name == "binpack":
                 packed = mapped(scalar(plugin, "arguments", "binpack.resources"), as_text)
                 weight = integer(plugin, "arguments", f"binpack.resources.{NVIDIA}")
         last = listed(tier, "plugins", lambda plugin: str(known(text(plugin, "name"))))
-    return Scheduler(
+    return model.Scheduler(
         own, place, actions=names, plugins=Known(plugins, Origin((root.span,))), last=last, packed=packed, weight=weight
     )
 
 
-def watchers(objects: list[Object]) -> Iterator[Watcher]:
+def watchers(objects: list[Object]) -> Iterator[model.Watcher]:
     """Yield roles with which daemons on every node may read objects whose number grows with the nodes."""
     accounts: dict[str, list[tuple[str, str]]] = {}
     for item in objects:
@@ -286,7 +281,7 @@ def watchers(objects: list[Object]) -> Iterator[Watcher]:
         if item.kind == "ClusterRole" and isinstance(name, Known) and name.value in accounts:
             read = _read_everywhere(item)
             if isinstance(read, Unknown) or read.value:
-                yield Watcher(identity(item), item.span, name, read, tuple(accounts[name.value]))
+                yield model.Watcher(identity(item), item.span, name, read, tuple(accounts[name.value]))
 
 
 def _read_everywhere(item: Object) -> Known[tuple[str, ...]] | Unknown:
@@ -305,7 +300,7 @@ _SETTING_MARKS = (
     *(f"{name}{quote}:" for name in ("tiers", "sharing", "flags") for quote in ("", '"', "'")),
     "waitForPodsReady", "manageJobsWithoutQueueName", "deviceClassMappings",
 )  # fmt: skip
-_MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[Thing]]] = {
+_MAKERS: dict[tuple[str, str], Callable[[Object], Iterable[model.Thing]]] = {
     ("scheduling.k8s.io", "PriorityClass"): _class,
     ("kueue.x-k8s.io", "WorkloadPriorityClass"): _class,
     ("kueue.x-k8s.io", "ClusterQueue"): _queue,

@@ -2,26 +2,9 @@
 
 from operator import attrgetter
 
+from kcheck import model
 from kcheck.config.numbers.fabrics import Fabric
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
-from kcheck.model import (
-    NOTHING,
-    Addresses,
-    Autoscaler,
-    Cluster,
-    Flag,
-    KarpenterPool,
-    Machine,
-    Market,
-    Monitor,
-    NodePool,
-    Placement,
-    Scheduling,
-    Size,
-    Subnet,
-    System,
-    Upgrade,
-)
 from kcheck.scale import (
     addresses,
     autoscaler,
@@ -70,7 +53,7 @@ ADDRESSES = (
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none", ranges.sufficient_cidr, nullable=True),
     made("in_the_way", "string", "what the pod range would overlap if it were widened, or may overlap; null if nothing is in the way, and for a subnet", lambda p, w: ranges.widening(p, w).obstacle, nullable=True),
     made("in_the_way_cidr", "string", "the range of that; null where it is not known", lambda p, w: ranges.widening(p, w).other, nullable=True),
-    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", lambda p, w: not isinstance(p, Subnet) or w.pools.holds_only_pods(p)),
+    made("for_pods", "bool", "whether it holds pods and no nodes, as each pod range does", lambda p, w: not isinstance(p, model.Subnet) or w.pools.holds_only_pods(p)),
     made("pools_count", "int", "number of pools in it", lambda p, w: len(w.pools.inside(p)), "pools"),
     records("pools", "pool", "pools whose nodes or pods are in it", lambda p, w: w.pools.inside(p)),
     records("shares", "share", "what each pool takes of it, the largest share first", ranges.shares),
@@ -79,14 +62,14 @@ ADDRESSES = (
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "cluster": (
-        *annotated(Cluster),
+        *annotated(model.Cluster),
         named("the cluster's name"),
         record("support", "support", "how long this version is supported; null where none is written, or nothing is known of it", support.support, nullable=True),
         made("location_form", "string", "how the code gives the location of the cluster and its pools: literal, expression, or module (by a module's inputs)", control_plane.location_form, nullable=True),
         record("sufficient_tier", "tier", "the smallest control plane that gives each node of the target a pod in time; null where none is sold by size", control_plane.sufficient_tier, nullable=True),
         _retired("network_plugin"),
         _retired("network_policy"),
-        made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)", lambda c, _w: c.cni.prefix_delegation if c.cni else NOTHING, nullable=True),
+        made("prefix_delegation", "bool", "whether nodes take blocks of addresses for their pods (EKS)", lambda c, _w: c.cni.prefix_delegation if c.cni else model.NOTHING, nullable=True),
         _retired("load_balancer"),
         made("windows", "bool", "whether any of its pools runs Windows", control_plane.windows),
         made("minor", "int", "minor version of Kubernetes", control_plane.minor, nullable=True),
@@ -130,7 +113,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "pool": (
-        *annotated(NodePool, size=Size, machine=Machine, addresses=Addresses, market=Market, system=System, scheduling=Scheduling, upgrade=Upgrade, placement=Placement),
+        *annotated(model.NodePool, size=model.Size, machine=model.Machine, addresses=model.Addresses, market=model.Market, system=model.System, scheduling=model.Scheduling, upgrade=model.Upgrade, placement=model.Placement),
         named("the pool's name"),
         made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.sizes.of_pool(p), "nodes"),
         made("max_count", "int", "largest size as it is written: per zone on GKE", lambda p, _w: mapped(p.size.max_nodes, lambda nodes: nodes * p.size.unit // need(p.size.times))),
@@ -181,7 +164,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("vcpus", "int", "vCPUs of its smallest machine; null where they are not known", lambda p, _w: placement.smallest(p), "vCPUs", nullable=True),
     ),
     "monitor": (
-        *annotated(Monitor),
+        *annotated(model.Monitor),
         named("its name, or that of its release"),
         record("cluster", "cluster", "the cluster it runs in", word_helpers.cluster_of),
         made("scrapes", "bool", "whether it scrapes the nodes of its cluster", monitoring.scrapes),
@@ -217,7 +200,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "autoscaler": (
-        *annotated(Autoscaler),
+        *annotated(model.Autoscaler),
         made("profile_has_place", "bool", "whether the profile is written in this code, or could be added to it", autoscaler.profile_has_place),
         made("client_qps", "int", "requests per second to the API server; the default where the cloud runs it", autoscaler.client_qps, "requests per second"),
         made("minor", "int", "its minor version; null where the cloud runs it", autoscaler.minor, nullable=True),
@@ -241,7 +224,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("cluster", "cluster", "its cluster", word_helpers.cluster_of),
     ),
     "flag": (
-        *annotated(Flag),
+        *annotated(model.Flag),
         made("comes_later", "bool", "whether its autoscaler is too old for it", autoscaler.comes_later),
         made("first_version", "string", "first version with it that is not older than the minor version of its autoscaler; null if all of these have it", autoscaler.first_version, nullable=True),
         made("is_removed", "bool", "whether its autoscaler is too new for it", autoscaler.is_removed),
@@ -250,7 +233,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("autoscaler", "autoscaler", "the autoscaler that has it", autoscaler.owner),
     ),
     "karpenter_pool": (
-        *annotated(KarpenterPool),
+        *annotated(model.KarpenterPool),
         named("its name"),
         made("installed", "string", "version of Karpenter's chart on its cluster; null if there is none in the code", autoscaler.installed, nullable=True),
         made("served", "bool", "whether the installed version of Karpenter has that API; null where the version is not known", autoscaler.served, nullable=True),

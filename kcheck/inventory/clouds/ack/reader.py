@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import fabrics, machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import accounts, nat_gateways
@@ -22,23 +23,6 @@ from kcheck.inventory.clouds.reader import (
     taints_of,
     text_reference,
     unresolved_reference,
-)
-from kcheck.model import (
-    NOTHING,
-    Addresses,
-    Autoscaler,
-    Cluster,
-    Inventory,
-    Kubelet,
-    Market,
-    Network,
-    NodePool,
-    Placement,
-    Scheduling,
-    Size,
-    Surge,
-    System,
-    Upgrade,
 )
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
@@ -61,7 +45,7 @@ NETWORK = "alicloud_vpc"
 MORE = "alicloud_vpc_ipv4_cidr_block"
 
 
-def read(roots: Iterable[Module], inventory: Inventory) -> None:
+def read(roots: Iterable[Module], inventory: model.Inventory) -> None:
     """Add the ACK clusters of root modules to the inventory."""
     read_all([_Ack(root) for root in roots], inventory)
 
@@ -77,7 +61,7 @@ class _Ack(Reader):
 
     def subnets(self) -> None:
         for instance, fields in self.each(SUBNET):
-            found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
+            found = resolve_reference(fields.raw("network"), self.by_reference(model.Network, NETWORK))
             network = found or unresolved_reference(fields.text("network"), "VPC")
             self.subnet(instance.address, fields, network)
         nat_gateways.hold(self, "alicloud_nat_gateway")
@@ -105,7 +89,7 @@ class _Ack(Reader):
         place = Origin((instance.span,))
         dedicated = fields.resource == DEDICATED
         cluster = fields.record_of(
-            Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            model.Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             gap=self.gap, name=fields.text("name"), environment=self.root.environment, version=fields.text("version"),
             provisioned=fields.flag("auto_mode"), tier=Known("dedicated", place) if dedicated else fields.text("tier"),
             network_plugin=_plugin(fields, addons), fabric_addon=_fabric_addon(addons, place),
@@ -119,7 +103,7 @@ class _Ack(Reader):
             self.add_range(cluster, fields.text("pod_cidr"), fields.number("node_mask"))
         self._workers(instance, Known(cluster, place))
 
-    def _workers(self, instance: Instance, owner: Value[Cluster]) -> None:
+    def _workers(self, instance: Instance, owner: Value[model.Cluster]) -> None:
         """Read the workers that old code declares inside the cluster."""
         fields = self.fields(WORKERS, instance)
         if not isinstance(fields.number("count"), Unset):
@@ -132,10 +116,10 @@ class _Ack(Reader):
             self._pool(fields, instance.address, self._owner(fields))
         for instance, fields in self.each(AUTOSCALER):
             own = self.identity(instance.address), instance.span, self._owner(fields), CLOUD
-            self.found.autoscalers.append(fields.record_of(Autoscaler, *own))
+            self.found.autoscalers.append(fields.record_of(model.Autoscaler, *own))
 
-    def _owner(self, fields: Fields) -> Value[Cluster]:
-        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+    def _owner(self, fields: Fields) -> Value[model.Cluster]:
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(model.Cluster, CLUSTER))
         return found or unresolved_reference(fields.text("cluster"), "cluster")
 
     @or_unknown
@@ -145,10 +129,10 @@ class _Ack(Reader):
             return Known(value=False, origin=Origin((fields.record.span,)))
         return fields.flag("scaling")
 
-    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+    def _pool(self, fields: Fields, address: str, owner: Value[model.Cluster]) -> None:
         record, types, inside = fields.record, fields.texts("instance_types"), fields.resource == POOL
         place, form = Origin((record.span,)), taint_form(record, "taints")
-        pool = NodePool(
+        pool = model.NodePool(
             self.identity(address),
             record.span,
             address,
@@ -156,39 +140,39 @@ class _Ack(Reader):
             fields.text("name") if inside else Known("workers", place),
             self.folder,
             size=_size(fields, self._scaled(fields)),
-            upgrade=Upgrade(Known(Surge(), place), mapped(fields.number("max_unavailable"), Surge)),
+            upgrade=model.Upgrade(Known(model.Surge(), place), mapped(fields.number("max_unavailable"), model.Surge)),
             machine=replace(machine_of(fields, CLOUD, types), image_disk=fields.number("data_disk")),
             addresses=self._addresses(fields, types, known(owner), place),
-            market=_market(fields, record) if inside else fields.record_of(Market),
+            market=_market(fields, record) if inside else fields.record_of(model.Market),
             scheduling=(
-                Scheduling(_pairs(record, "labels", "key", "value"), taints_of(record, "taints"), form)
+                model.Scheduling(_pairs(record, "labels", "key", "value"), taints_of(record, "taints"), form)
                 if inside
-                else Scheduling(taint_form=form)
+                else model.Scheduling(taint_form=form)
             ),
-            placement=fields.record_of(Placement),
-            system=fields.record_of(System, hub_mirror=_hub_mirror(record)),
-            kubelet=fields.record_of(Kubelet),
+            placement=fields.record_of(model.Placement),
+            system=fields.record_of(model.System, hub_mirror=_hub_mirror(record)),
+            kubelet=fields.record_of(model.Kubelet),
         )
         self.found.pools.append(pool)
 
     def _addresses(
-        self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin
-    ) -> Addresses:
+        self, fields: Fields, types: Value[tuple[str, ...]], cluster: model.Cluster | None, place: Origin
+    ) -> model.Addresses:
         subnets = not_empty(resolve_list(fields.raw("subnets"), self.subnets_by_address, "vSwitch"), "vswitch_ids")
         pod_range = self.ranges.get(cluster.id) if cluster else None
-        return Addresses(
+        return model.Addresses(
             subnets,
             self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
             Known(value=False, origin=place),
-            self._max_pods(fields, types, cluster) if fields.resource == POOL else NOTHING,
-            pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+            self._max_pods(fields, types, cluster) if fields.resource == POOL else model.NOTHING,
+            pod_subnets=cluster.pod_subnets if cluster else model.NOTHING,
             pod_addresses=Known(_pod_addresses(), place),
             pod_range=Known(pod_range, place) if pod_range else Unset(place),
             subnet_ids=fields.texts("subnets"),
             own=_own_addresses(types, cluster, place),
         )
 
-    def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+    def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: model.Cluster | None) -> Value[int]:
         """Return a node's maximum pods: by its interfaces with Terway, else as set or by its address block."""
         plugin = known(cluster.network_plugin) if cluster else None
         if plugin == "terway":
@@ -198,15 +182,15 @@ class _Ack(Reader):
             return mapped(types, lambda _: min(terway_pods(*one) for one in found if one))
         written = fields.number("max_pods")
         pod_range = self.ranges.get(cluster.id) if cluster else None
-        block = pod_range.block if pod_range else NOTHING
+        block = pod_range.block if pod_range else model.NOTHING
         return mapped(block, lambda prefix: 1 << (32 - prefix)) if isinstance(written, Unset) else written
 
 
-def _market(fields: Fields, record: Record) -> Market:
+def _market(fields: Fields, record: Record) -> model.Market:
     spot = mapped(fields.text("bid"), lambda strategy: strategy != "NoSpot")
     own = fields.text("reservation")
     return fields.record_of(
-        Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
+        model.Market, spot=spot, price_caps=_caps(record), reservation=text_reference(own), reservation_id=own
     )
 
 
@@ -235,11 +219,11 @@ def _pod_addresses() -> tuple[int, int]:
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
 
-def _size(fields: Fields, scaled: Value[bool]) -> Size:
+def _size(fields: Fields, scaled: Value[bool]) -> model.Size:
     """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
     names = ("scaling_config", "scaling_config.max_size", "desired_size")
     least, most = (bound_of(fields, one, scaled, names) for one in ("min", "max"))
-    return Size(scaled, least, most)
+    return model.Size(scaled, least, most)
 
 
 def _plugin(fields: Fields, addons: list[Value[str]]) -> Value[str]:
@@ -263,13 +247,15 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
     return first_unknown(addons) or Known(value=False, origin=place)
 
 
-def _own_addresses(types: Value[tuple[str, ...]], cluster: Cluster | None, place: Origin) -> Value[tuple[int, int]]:
+def _own_addresses(
+    types: Value[tuple[str, ...]], cluster: model.Cluster | None, place: Origin
+) -> Value[tuple[int, int]]:
     """Return the least and most vSwitch addresses of a node: with eRDMA, one per network card.
 
     The first card's ordinary interface becomes an elastic RDMA interface; the controller creates one per other card:
     https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go
     """
-    addon = cluster.fabric_addon if cluster is not None else NOTHING
+    addon = cluster.fabric_addon if cluster is not None else model.NOTHING
     found = [fabrics.fabric(CLOUD, name) for name in known(types) or ()]
     cards = [one.interfaces if one is not None else 1 for one in found] or [1]
     if not isinstance(addon, (Known, Unknown)) or known(addon) is False:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import machines, profiles
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds.aks import location, networks, pools
@@ -23,21 +24,6 @@ from kcheck.inventory.clouds.reader import (
     text_of,
     text_reference,
     unresolved_reference,
-)
-from kcheck.model import (
-    NOTHING,
-    Addresses,
-    Autoscaler,
-    Cluster,
-    Machine,
-    Market,
-    Network,
-    NodePool,
-    Placement,
-    Scheduling,
-    Size,
-    Subnet,
-    System,
 )
 from kcheck.text.partly_known import either
 from kcheck.text.regex import regex
@@ -100,13 +86,13 @@ class _Aks(Reader):
                 address = f"{instance.address}.subnet[{i}]"
                 self.subnet(address, fields, Known(network, origin))
         for instance, fields in self.each(SUBNET):
-            found = resolve_reference(fields.raw("network"), self.by_reference(Network, NETWORK))
-            owner = found or self.find_named(fields.text("network"), Network, "virtual network")
+            found = resolve_reference(fields.raw("network"), self.by_reference(model.Network, NETWORK))
+            owner = found or self.find_named(fields.text("network"), model.Network, "virtual network")
             self.subnet(instance.address, fields, owner)
         nat_gateways.hold(self, "azurerm_private_endpoint")
 
     @cached_property
-    def subnets_by_address(self) -> dict[str, Subnet]:
+    def subnets_by_address(self) -> dict[str, model.Subnet]:
         """Subnets by address, or by a data source that names one of this root."""
         result = {subnet.address: subnet for subnet in self.found.subnets}
         for address, record in self.root.sources(SUBNET):
@@ -137,12 +123,12 @@ class _Aks(Reader):
     def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
         cluster = self._with_windows(self._cluster(instance, fields, nested, what))
         self.found.clusters.append(cluster)
-        owner: Value[Cluster] = Known(cluster, Origin((instance.span,)))
+        owner: Value[model.Cluster] = Known(cluster, Origin((instance.span,)))
         if not equals(cluster.grower, _KARPENTER):
             scaling = self.fields(f"{fields.resource}.autoscaler", instance)
             place = next(blocks_below(instance, "auto_scaler_profile"), instance).span
             self.found.autoscalers.append(
-                scaling.record_of(Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
+                scaling.record_of(model.Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
         self._range(fields, cluster)
         for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
@@ -151,7 +137,7 @@ class _Aks(Reader):
             self._pool(pool, address, owner)
 
     def pools(self) -> None:
-        addresses = self.by_reference(Cluster, CLUSTER)
+        addresses = self.by_reference(model.Cluster, CLUSTER)
         kinds = [(POOL, instance) for instance in self.pool_instances[POOL]]
         kinds += [(ARM_POOL, instance) for instance in self._arm("agentPools")]
         for kind, instance in kinds:
@@ -159,21 +145,21 @@ class _Aks(Reader):
             owner = resolve_reference(fields.raw("cluster"), addresses) or self._cluster_with_id(fields.text("cluster"))
             self._pool(fields, instance.address, owner)
 
-    def _cluster_with_id(self, value: Value[str]) -> Value[Cluster]:
+    def _cluster_with_id(self, value: Value[str]) -> Value[model.Cluster]:
         match = _CLUSTER_ID.search(text_of(value) or "")
         if match is None:
             return unresolved_reference(value, "cluster")
-        return self.find_named(Known(match[1], value.origin or Origin(())), Cluster, "cluster")
+        return self.find_named(Known(match[1], value.origin or Origin(())), model.Cluster, "cluster")
 
-    def _subnet_named(self, name: Value[str], network: str) -> Subnet | None:
+    def _subnet_named(self, name: Value[str], network: str) -> model.Subnet | None:
         """Find a subnet by name and network name, in this or another root."""
 
-        def is_in(subnet: Subnet) -> bool:
+        def is_in(subnet: model.Subnet) -> bool:
             return isinstance(subnet.network, Known) and equals(subnet.network.value.name, network)
 
-        return known(self.find_named(name, Subnet, "subnet", is_in))
+        return known(self.find_named(name, model.Subnet, "subnet", is_in))
 
-    def _range(self, fields: Fields, cluster: Cluster) -> None:
+    def _range(self, fields: Fields, cluster: model.Cluster) -> None:
         """Add the range of the pods, where they may have their own."""
         mode = networks.mode_of(cluster)
         modes = {one.value for one in candidates(mode)}
@@ -189,7 +175,9 @@ class _Aks(Reader):
         block = profiles.limits(CLOUD)["pod_range.block"].number
         self.add_range(cluster, cidr, Known(block, Origin((cluster.place,))))
 
-    def _cluster(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> Cluster:
+    def _cluster(
+        self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str
+    ) -> model.Cluster:
         automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
         gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not set"
         plugin, mode = networks.network(fields, automatic=automatic)
@@ -202,27 +190,27 @@ class _Aks(Reader):
         subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
         ips, own_list = networks.public_addresses(fields, subnet, self)
         return fields.record_of(
-            Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+            model.Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             gap=self.gap or gap, name=fields.text("name"), version=fields.text("version"),
             environment=self.root.environment,
-            provisioned=Known(automatic, Origin((instance.span,))) if automatic else NOTHING,
+            provisioned=Known(automatic, Origin((instance.span,))) if automatic else model.NOTHING,
             network_plugin=plugin, network_mode=mode, tier=tier, outbound_ips=ips, outbound_list=own_list,
             api_ranges=api_access.ranges(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
             **location.of_cluster(self, instance, fields),
         )  # fmt: skip
 
-    def _with_windows(self, cluster: Cluster) -> Cluster:
+    def _with_windows(self, cluster: model.Cluster) -> model.Cluster:
         """Add the windows of its upgrades, if they are a resource of their own."""
         own = next(self._arm("maintenanceConfigurations"), None)
         window = Known("maintenanceConfigurations", Origin((own.span,))) if own else None
         return replace(cluster, upgrade_window=window, image_window=window) if window else cluster
 
-    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+    def _pool(self, fields: Fields, address: str, owner: Value[model.Cluster]) -> None:
         place, cluster, autoscaled = fields.record.span, known(owner), fields.flag("autoscaled")
         names = {one: ("auto_scaling_enabled", f"{one}_count", "node_count") for one in ("min", "max")}
         least, most = (bound_of(fields, one, autoscaled, own) for one, own in names.items())
-        pool = NodePool(
+        pool = model.NodePool(
             self.identity(address),
             place,
             address,
@@ -230,24 +218,24 @@ class _Aks(Reader):
             fields.text("name"),
             self.folder,
             mode=Known("System", Origin((place,))) if fields.resource in _OF_CLUSTER else fields.text("mode"),
-            size=Size(autoscaled, least, most, count_written=fields.number("count")),
+            size=model.Size(autoscaled, least, most, count_written=fields.number("count")),
             upgrade=pools.upgrade(fields, cluster),
             machine=self._machine(fields),
             addresses=self._addresses(fields, cluster, Origin((place,))),
             market=_market(fields),
-            scheduling=fields.record_of(Scheduling, taints=self._taints(fields), taint_form="text"),
-            placement=fields.record_of(Placement),
-            system=fields.record_of(System),
+            scheduling=fields.record_of(model.Scheduling, taints=self._taints(fields), taint_form="text"),
+            placement=fields.record_of(model.Placement),
+            system=fields.record_of(model.System),
             ignored=fields.ignored,
         )
         self.found.pools.append(pool)
 
-    def _machine(self, fields: Fields) -> Machine:
+    def _machine(self, fields: Fields) -> model.Machine:
         name = fields.text("instance_type")
         types = mapped(name, lambda one: (one,))
         gpu = or_default(gpu_of(CLOUD, types), lambda at: Known(value=False, origin=at))
         size = self._disk_size(fields, name)
-        return fields.record_of(Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
+        return fields.record_of(model.Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
     def _disk_size(self, fields: Fields, machine: Value[str]) -> Value[int]:
         """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
@@ -260,14 +248,14 @@ class _Aks(Reader):
         size = known(found)
         return written if size is None else Known(size, written.origin)
 
-    def _addresses(self, fields: Fields, cluster: Cluster | None, place: Origin) -> Addresses:
+    def _addresses(self, fields: Fields, cluster: model.Cluster | None, place: Origin) -> model.Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")
         pod_range = self.ranges.get(cluster.id) if cluster and isinstance(of_pods, Unset) else None
         allocation, max_pods = fields.text("allocation"), self._max_pods(fields, cluster, of_pods)
         pods_inside = _pods_take_addresses(cluster, of_pods)
         if isinstance(subnet, Unset) and cluster is not None and known(pods_inside):
             subnet = self._subnet_of_aks(cluster, subnet, is_first=fields.resource in _OF_CLUSTER)
-        return Addresses(
+        return model.Addresses(
             mapped(subnet, lambda found: (found,)),
             self.candidates(subnet, fields.raw("subnet"), self.subnets_by_address),
             pods_inside,
@@ -278,15 +266,15 @@ class _Aks(Reader):
             pod_range=Unset(place) if pod_range is None else Known(pod_range, place),
         )
 
-    def _subnet_of_aks(self, cluster: Cluster, unset: Unset, *, is_first: bool) -> Value[Subnet]:
+    def _subnet_of_aks(self, cluster: model.Cluster, unset: Unset, *, is_first: bool) -> Value[model.Subnet]:
         """Return the subnet that AKS makes for a cluster whose first pool names none, which others share."""
         address = f"{cluster.address}.aks-subnet"
         made = self.subnets_by_address.get(address)
         if made is None and is_first:
             cidr = Known(self.defaults["network.subnet"].text, unset.origin)
-            made = self.subnets_by_address[address] = Subnet(
+            made = self.subnets_by_address[address] = model.Subnet(
                 self.identity(address), cluster.place, CLOUD, address, self.folder, self.gap,
-                name=Known("aks-subnet", unset.origin), cidr=cidr, network=NOTHING,
+                name=Known("aks-subnet", unset.origin), cidr=cidr, network=model.NOTHING,
             )  # fmt: skip
             self.found.subnets.append(made)
         return unset if made is None else Known(made, unset.origin)
@@ -297,7 +285,7 @@ class _Aks(Reader):
             return instance_type
         cards = machines.gpus(CLOUD, instance_type.value)
         if not cards and machines.has_accelerator(CLOUD, instance_type.value):
-            return NOTHING
+            return model.NOTHING
         return Known(cards or 0, instance_type.origin)
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
@@ -306,7 +294,7 @@ class _Aks(Reader):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")
 
-    def _max_pods(self, fields: Fields, cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[int]:
+    def _max_pods(self, fields: Fields, cluster: model.Cluster | None, pod_subnet: Value[model.Subnet]) -> Value[int]:
         written = fields.number("max_pods")
         if not isinstance(written, Unset):
             return written
@@ -325,7 +313,7 @@ class _Aks(Reader):
             [Known(self.defaults[key].number, written.origin) for key in keys], reason_of(mode), written.origin
         )
 
-    def _subnet_of(self, fields: Fields, name: str) -> Value[Subnet]:
+    def _subnet_of(self, fields: Fields, name: str) -> Value[model.Subnet]:
         found = resolve_reference(fields.raw(name), self.subnets_by_address)
         if found is not None:
             return found
@@ -345,11 +333,11 @@ def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
     return record.blocks("agentPoolProfiles")
 
 
-def _market(fields: Fields) -> Market:
+def _market(fields: Fields) -> model.Market:
     spot = mapped(fields.text("priority"), lambda priority: priority == "Spot")
     reservation = fields.text("reservation")
     named = text_reference(reservation)
-    return Market(spot, price_caps=_caps(fields), reservation=named, reservation_id=reservation)
+    return model.Market(spot, price_caps=_caps(fields), reservation=named, reservation_id=reservation)
 
 
 def _caps(fields: Fields) -> Value[dict[str, str]]:
@@ -374,7 +362,7 @@ def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) 
     return Known((least, least), place)
 
 
-def _pods_take_addresses(cluster: Cluster | None, pod_subnet: Value[Subnet]) -> Value[bool]:
+def _pods_take_addresses(cluster: model.Cluster | None, pod_subnet: Value[model.Subnet]) -> Value[bool]:
     mode = networks.mode_of(cluster)
     found = {one.value == "node-subnet" and isinstance(pod_subnet, Unset) for one in candidates(mode)}
     return Known(found.pop(), mode.origin or Origin(())) if len(found) == 1 else Unknown(reason_of(mode), mode.origin)

@@ -6,6 +6,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, kubelet
@@ -14,22 +15,6 @@ from kcheck.inventory.clouds.reader import blocks_below, growing, machine_of, or
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import written
-from kcheck.model import (
-    NODE_ADDRESSES,
-    NOTHING,
-    Addresses,
-    Cluster,
-    Inventory,
-    Kubelet,
-    Market,
-    Network,
-    NodePool,
-    Placement,
-    Scheduling,
-    Size,
-    Subnet,
-    System,
-)
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.text import Span
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, with_origin
@@ -42,7 +27,7 @@ _SIDES = ("public", "private")
 _MANAGED = "managedNodeGroups"
 
 
-def read(objects: Iterable[Object], inventory: Inventory) -> None:
+def read(objects: Iterable[Object], inventory: model.Inventory) -> None:
     """Add the clusters of ClusterConfig documents to the inventory."""
     for item in objects:
         if item.kind == KIND and item.api_version.startswith("eksctl.io/"):
@@ -50,7 +35,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Config:
-    def __init__(self, item: Object, inventory: Inventory) -> None:
+    def __init__(self, item: Object, inventory: model.Inventory) -> None:
         self.inventory = inventory
         self.record = MappingRecord(item.root, item.span)
         self.fields = Fields(CLOUD, KIND, self.record)
@@ -75,7 +60,7 @@ class _Config:
         if (known(fields.text("ip_family")) or "").lower() == "ipv6":
             inside = Known(value=False, origin=self.origin)
         cluster = fields.record_of(
-            Cluster,
+            model.Cluster,
             self.identity,
             self.place,
             CLOUD,
@@ -93,8 +78,8 @@ class _Config:
             serverless=addon_settings.serverless(
                 [Fields(CLOUD, f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
             ),
-            outbound_type=Known("nat" if self._private() else NODE_ADDRESSES, self.origin),
-            outbound_ips=self._gateways() if self._private() else NOTHING,
+            outbound_type=Known("nat" if self._private() else model.NODE_ADDRESSES, self.origin),
+            outbound_ips=self._gateways() if self._private() else model.NOTHING,
             cni=settings,
             pods_take_addresses=inside,
             dns_replicas=addon_settings.dns_replicas(self._addons("coredns"), self.place),
@@ -121,7 +106,7 @@ class _Config:
             return Unknown(
                 "a node group has the permissions of the Cluster Autoscaler, which is not in this code", self.origin
             )
-        return NOTHING
+        return model.NOTHING
 
     def _gateways(self) -> Value[int]:
         """Count the NAT gateways' public addresses: one, or one per zone; Unknown in an existing VPC."""
@@ -142,7 +127,7 @@ class _Config:
         key = "eksctl.zones_us_east_1" if known(self.fields.text("region")) == "us-east-1" else "eksctl.zones"
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
-    def _subnets(self) -> dict[str, list[Subnet]]:
+    def _subnets(self) -> dict[str, list[model.Subnet]]:
         """Return the subnets by side: as written, else as eksctl makes them."""
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
@@ -151,8 +136,13 @@ class _Config:
         exists = not isinstance(self.fields.text("vpc"), Unset)
         if exists or not isinstance(zones, Known) or not isinstance(cidr, Known):
             return written
-        network = Network(
-            f"{self.identity}/vpc", self.place, self.address, self.folder, NOTHING, Known((cidr.value,), cidr.origin)
+        network = model.Network(
+            f"{self.identity}/vpc",
+            self.place,
+            self.address,
+            self.folder,
+            model.NOTHING,
+            Known((cidr.value,), cidr.origin),
         )
         self.inventory.networks.append(network)
         cut = Origin(cidr.origin.spans)  # who changes it changes the network
@@ -160,11 +150,11 @@ class _Config:
         for at, side in enumerate(_SIDES):
             for i, zone in enumerate(zones.value if blocks else ()):
                 block: Value[str] = Known(str(blocks[at * len(zones.value) + i]), cut)
-                own = NOTHING if isinstance(self.fields.texts("zones"), Unset) else Known(zone, zones.origin)
+                own = model.NOTHING if isinstance(self.fields.texts("zones"), Unset) else Known(zone, zones.origin)
                 written[side].append(self._subnet(f"{side}-{zone}", block, Known(network, self.origin), own))
         return written
 
-    def _written(self, side: str) -> list[Subnet]:
+    def _written(self, side: str) -> list[model.Subnet]:
         result = []
         for inner in blocks_below(self.record, "vpc", "subnets", side):
             for name in inner.names():
@@ -179,13 +169,13 @@ class _Config:
     def _zone_in(self, name: str) -> Value[str]:
         """Return a subnet's name as its zone, if it begins with the region."""
         region = known(self.fields.text("region"))
-        return Known(name, self.origin) if region and name.startswith(region) else NOTHING
+        return Known(name, self.origin) if region and name.startswith(region) else model.NOTHING
 
-    def _subnet(self, name: str, cidr: Value[str], network: Value[Network], zone: Value[str]) -> Subnet:
+    def _subnet(self, name: str, cidr: Value[str], network: Value[model.Network], zone: Value[str]) -> model.Subnet:
         place = self.place
         if isinstance(cidr, Known) and cidr.origin.spans:
             place = cidr.origin.written
-        subnet = Subnet(
+        subnet = model.Subnet(
             f"{self.identity}/{name}", place, CLOUD, f"{self.address}/{name}", self.folder, "",
             name=Known(name, self.origin), cidr=cidr, network=network, zone=zone,
         )  # fmt: skip
@@ -194,12 +184,14 @@ class _Config:
 
     # --- groups
 
-    def _group(self, fields: Fields, cluster: Cluster, subnets: dict[str, list[Subnet]], label: str) -> None:
+    def _group(
+        self, fields: Fields, cluster: model.Cluster, subnets: dict[str, list[model.Subnet]], label: str
+    ) -> None:
         place, managed = fields.record.span, label.startswith(_MANAGED)
         types = self._types(fields)
         own = self._of_group(fields, subnets)
         self.inventory.pools.append(
-            NodePool(
+            model.NodePool(
                 f"{self.identity}/{label}",
                 place,
                 f"{self.address}.{label}",
@@ -210,11 +202,11 @@ class _Config:
                 size=self._size(fields, managed=managed),
                 upgrade=launch_templates.upgrade(fields, len(known(own) or ()), managed=managed),
                 machine=replace(machine_of(fields, CLOUD, types), efa=_efa(fields, types, place)),
-                addresses=Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
+                addresses=model.Addresses(subnets=own, pods_take_addresses=cluster.pods_take_addresses),
                 market=_market(fields),
-                scheduling=fields.record_of(Scheduling, taints=_taints(fields)),
-                placement=Placement(together=_together(fields)),
-                system=System(
+                scheduling=fields.record_of(model.Scheduling, taints=_taints(fields)),
+                placement=model.Placement(together=_together(fields)),
+                system=model.System(
                     self._image(fields),
                     boot_data=_boot_data(fields),
                     local_disks=mapped(
@@ -225,7 +217,7 @@ class _Config:
             )
         )
 
-    def _size(self, fields: Fields, *, managed: bool) -> Size:
+    def _size(self, fields: Fields, *, managed: bool) -> model.Size:
         """Derive the size as eksctl does: minimum from desired, maximum from desired or else from minimum.
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
@@ -238,14 +230,14 @@ class _Config:
             maximum = mapped(maximum, lambda most: max(1, most))
         # a reservation is in one zone, and so is the placement group that eksctl makes for EFA
         alone = any(blocks_below(fields.record, "capacityReservation")) or known(fields.flag("with_efa"))
-        return Size(
+        return model.Size(
             growing(minimum, maximum), minimum, maximum,
-            Known(1, Origin((fields.record.span,))) if alone else NOTHING,
+            Known(1, Origin((fields.record.span,))) if alone else model.NOTHING,
         )  # fmt: skip
 
     def _types(self, fields: Fields) -> Value[tuple[str, ...]]:
         one = fields.text("instance_type")
-        alone = NOTHING if known(one) == "mixed" else mapped(one, lambda name: (name,))
+        alone = model.NOTHING if known(one) == "mixed" else mapped(one, lambda name: (name,))
         written = first_set(fields.texts("instance_types"), alone)
         if not isinstance(written, Unset):
             return written
@@ -253,7 +245,7 @@ class _Config:
             return Unknown("the instance types are in a launch template or chosen by a selector")
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
-    def _of_group(self, fields: Fields, subnets: dict[str, list[Subnet]]) -> Value[tuple[Subnet, ...]]:
+    def _of_group(self, fields: Fields, subnets: dict[str, list[model.Subnet]]) -> Value[tuple[model.Subnet, ...]]:
         """Return the subnets of a group: those it names, those of its zones, else all of its side."""
         inside = fields.flag("private")
         if not isinstance(inside, Known):
@@ -293,10 +285,10 @@ def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
     return list(islice(network.subnets(bits), 2 * zones))
 
 
-def _market(fields: Fields) -> Market:
+def _market(fields: Fields) -> model.Market:
     """Read the market of a group; an unmanaged one sets it in `instancesDistribution`."""
     own = fields.text("reservation")
-    market = fields.record_of(Market, reservation=launch_templates.reserved(fields), reservation_id=own)
+    market = fields.record_of(model.Market, reservation=launch_templates.reserved(fields), reservation_id=own)
     spot = launch_templates.is_spot(fields, None)
     return market if isinstance(spot, Unset) else replace(market, spot=spot)
 
@@ -310,14 +302,14 @@ def _boot_data(fields: Fields) -> Value[str]:
     return launch_templates.elsewhere(fields.text("template"))
 
 
-def _kubelet(fields: Fields) -> Kubelet:
+def _kubelet(fields: Fields) -> model.Kubelet:
     usual = kubelet.in_text(mapped(fields.texts("prepared"), "\n".join))
     if not all(isinstance(fields.read(name), Unset) for name in ("bootstrap", "template", "ami")):
         usual = kubelet.unknown("its nodes have an image or a start-up of their own")
     return kubelet.written(usual, fields)
 
 
-def _is(subnet: Subnet, name: str, *, zone: bool) -> bool:
+def _is(subnet: model.Subnet, name: str, *, zone: bool) -> bool:
     """Whether a name or a zone matches a subnet; eksctl names subnets by side and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
@@ -327,7 +319,9 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
     """Return the taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
     nested = fields.record.blocks("taints")
     if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
-        found = [f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or NOTHING))]
+        found = [
+            f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or model.NOTHING))
+        ]
         return Known(tuple(found), Origin((nested[0].span,)))
     return taints_of(fields.record, "taints")
 

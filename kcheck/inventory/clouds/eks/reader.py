@@ -5,6 +5,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
@@ -27,19 +28,6 @@ from kcheck.inventory.clouds.reader import (
     taints_of,
     text_of,
     unresolved_reference,
-)
-from kcheck.model import (
-    NOTHING,
-    Addresses,
-    Cluster,
-    Cni,
-    Inventory,
-    Network,
-    NodePool,
-    Placement,
-    Scheduling,
-    Size,
-    Subnet,
 )
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
@@ -64,7 +52,7 @@ _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enable
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
-def read(roots: Iterable[Module], inventory: Inventory) -> None:
+def read(roots: Iterable[Module], inventory: model.Inventory) -> None:
     """Add the EKS clusters of root modules to the inventory."""
     read_all([_Eks(root) for root in roots], inventory)
 
@@ -72,8 +60,8 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 class _Eks(Reader):
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL, GROUP))
-        self.networks_by_address: dict[str, Network] = {}
-        self.pod_subnets: list[Subnet] = []
+        self.networks_by_address: dict[str, model.Network] = {}
+        self.pod_subnets: list[model.Subnet] = []
         """Subnets tagged for the interfaces of pods."""
 
     # --- networks and subnets
@@ -111,14 +99,14 @@ class _Eks(Reader):
         found = grouped(every, lambda one: (address_of(one.raw("subnet")), known(one.text("kind"))))
         return {key: [cidr for one in own if (cidr := known(one.text("cidr")))] for key, own in found.items()}
 
-    def _of_association(self, datum: Datum | None, networks: dict[str, Network]) -> Known[Network] | None:
+    def _of_association(self, datum: Datum | None, networks: dict[str, model.Network]) -> Known[model.Network] | None:
         """Find the network of a subnet in a secondary range, which refers to the range's association."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
 
     @cached_property
-    def selected(self) -> dict[str, list[Subnet]]:
+    def selected(self) -> dict[str, list[model.Subnet]]:
         """Subnets that data sources select by tags of subnets in this repository."""
         result = {}
         for kind in ("aws_subnets", "aws_subnet_ids", "aws_subnet"):
@@ -133,15 +121,15 @@ class _Eks(Reader):
         """Addresses of data sources that find the newest of the images whose names match a pattern."""
         return {address for address, one in self.root.sources("aws_ami") if _is_open(one)}
 
-    def _selected_by(self, datum: Datum) -> list[Subnet]:
+    def _selected_by(self, datum: Datum) -> list[model.Subnet]:
         """List the subnets that a reference to a data source selects."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         whole = symbol is not None and symbol.attribute in ("id", "ids")
         return self.selected.get(symbol.address, []) if symbol and whole else []
 
-    def subnets_named(self, patterns: list[str]) -> list[Subnet]:
+    def subnets_named(self, patterns: list[str]) -> list[model.Subnet]:
         """List the subnets whose `Name` matches a pattern, in this root, else in others."""
-        near = self.names.all(self.area, Subnet)
+        near = self.names.all(self.area, model.Subnet)
         found = [
             subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
         ]
@@ -160,7 +148,7 @@ class _Eks(Reader):
             settings = addon_settings.read(of_cluster, instance.span, fields.flag("auto_mode"))
             own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
             cluster = fields.record_of(
-                Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
+                model.Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
                 gap=self.gap, name=name, environment=self.root.environment, version=fields.text("version"),
                 provisioned=fields.flag("auto_mode"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 api_ranges=api_access.ranges(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
@@ -175,11 +163,11 @@ class _Eks(Reader):
             )  # fmt: skip
             self.found.clusters.append(cluster)
 
-    def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[Subnet, ...]]:
+    def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[model.Subnet, ...]]:
         """Return the pod subnets of custom networking in the add-on; Unset if not used."""
         found = tuple(addon_settings.pod_subnets(addons))
         place = Origin((addons[0].record.span,)) if addons else Origin(())
-        return resolve_list(Known(found, place), self.subnets_by_address, "subnet of pods") if found else NOTHING
+        return resolve_list(Known(found, place), self.subnets_by_address, "subnet of pods") if found else model.NOTHING
 
     # --- pools
 
@@ -191,13 +179,13 @@ class _Eks(Reader):
             owner = self._owner(instance)
             if owner is not None:
                 self._pool(launch_templates.group(instance, self.fields(GROUP, instance), templates), owner)
-        self.found.pools += hyperpod.pools(self, self.by_reference(Cluster, CLUSTER))
+        self.found.pools += hyperpod.pools(self, self.by_reference(model.Cluster, CLUSTER))
 
-    def _pool(self, group: NodeGroup, owner: Value[Cluster]) -> None:
+    def _pool(self, group: NodeGroup, owner: Value[model.Cluster]) -> None:
         instance, fields, cluster, types = group.instance, group.fields, known(owner), group.types()
         subnets, listed, of_machine = self._subnets(fields), fields.raw("subnets"), known(group.template) or fields
         named = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
-        pool = NodePool(
+        pool = model.NodePool(
             self.identity(instance.address), instance.span, instance.address, owner, fields.text("name"), self.folder,
             managed=group.managed, size=_size(fields, instance.span),
             upgrade=upgrade(
@@ -208,29 +196,29 @@ class _Eks(Reader):
                 machine_of(of_machine, CLOUD, types),
                 disk_size=group.disk_size(), image_disk=group.image_disk(), efa=group.efa(types),
             ),
-            addresses=Addresses(
+            addresses=model.Addresses(
                 subnets,
                 self.candidates(subnets, fields.raw("subnets"), self.subnets_by_address),
                 cluster.pods_take_addresses if cluster else Unknown("the group's cluster is not known"),
-                _max_pods(types, cluster) if group.managed and not group.has_own_image else NOTHING,
-                pod_subnets=cluster.pod_subnets if cluster else NOTHING,
+                _max_pods(types, cluster) if group.managed and not group.has_own_image else model.NOTHING,
+                pod_subnets=cluster.pod_subnets if cluster else model.NOTHING,
                 subnet_ids=fields.texts("subnets"),
                 subnets_listed=len(named),
             ),
-            market=group.market(), scheduling=_scheduling(group), placement=of_machine.record_of(Placement),
+            market=group.market(), scheduling=_scheduling(group), placement=of_machine.record_of(model.Placement),
             system=group.system(), kubelet=group.kubelet(), ignored=fields.ignored,
         )  # fmt: skip
         self.found.pools.append(pool)
 
-    def _cluster(self, fields: Fields) -> Value[Cluster]:
+    def _cluster(self, fields: Fields) -> Value[model.Cluster]:
         """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
-        found = resolve_reference(fields.raw("cluster"), self.by_reference(Cluster, CLUSTER))
+        found = resolve_reference(fields.raw("cluster"), self.by_reference(model.Cluster, CLUSTER))
         if found is not None:
             return found
         name = fields.text("cluster")
         return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
 
-    def _owner(self, instance: Instance) -> Value[Cluster] | None:
+    def _owner(self, instance: Instance) -> Value[model.Cluster] | None:
         """Find the cluster that an auto-scaling group's tags name; None if they name none."""
         place = Origin((instance.span,))
         keys = [one.entry("key") for kind in ("tag", "tags") for one in blocks_below(instance, kind)]
@@ -244,24 +232,24 @@ class _Eks(Reader):
         near = near or self.found.clusters
         return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
 
-    def _cluster_named(self, name: Value[str], place: Origin) -> Value[Cluster]:
+    def _cluster_named(self, name: Value[str], place: Origin) -> Value[model.Cluster]:
         """Find the only cluster of a name, or of the same unknown name."""
         if isinstance(name, Known):
-            found = self.find_named(name, Cluster, "cluster")
+            found = self.find_named(name, model.Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
         equal = [c for c in self.found.clusters if same_value(c.name, name)]
         if len(equal) == 1:
             return Known(equal[0], place)
         return name if isinstance(name, Unknown) else Unknown("the cluster's name is not set", name.origin)
 
-    def _subnets(self, fields: Fields) -> Value[tuple[Subnet, ...]]:
+    def _subnets(self, fields: Fields) -> Value[tuple[model.Subnet, ...]]:
         """Return the subnets of a group, which are its zones."""
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
         return not_empty(resolve_list(datum, self.subnets_by_address, "subnet", self._selected_by), "subnet_ids")
 
-    def _pods_take_addresses(self, family: Value[str], settings: Cni, place: Span) -> Value[bool]:
+    def _pods_take_addresses(self, family: Value[str], settings: model.Cni, place: Span) -> Value[bool]:
         if not isinstance(family, Known):
             return family
         if family.value == "ipv6":
@@ -274,7 +262,7 @@ class _Eks(Reader):
         return Known(not known(custom), custom.origin or Origin((place,)))
 
 
-def _size(fields: Fields, place: Span) -> Size:
+def _size(fields: Fields, place: Span) -> model.Size:
     minimum, maximum = fields.number("min"), fields.number("max")
     growable = growing(minimum, maximum)
     if isinstance(maximum, Unknown) and _is_same(minimum, maximum):
@@ -283,7 +271,9 @@ def _size(fields: Fields, place: Span) -> Size:
     def unset(origin: Origin) -> Unknown:
         return Unknown("max_size is not set", origin)
 
-    return Size(or_default(growable, unset), minimum, or_default(maximum, unset), count_written=fields.number("count"))
+    return model.Size(
+        or_default(growable, unset), minimum, or_default(maximum, unset), count_written=fields.number("count")
+    )
 
 
 def _is_same(first: Value[int], second: Value[int]) -> bool:
@@ -292,7 +282,7 @@ def _is_same(first: Value[int], second: Value[int]) -> bool:
     return same_value(first, second) and len(texts) == 2 and texts[0] == texts[1]
 
 
-def _scheduling(group: NodeGroup) -> Scheduling:
+def _scheduling(group: NodeGroup) -> model.Scheduling:
     instance = group.instance
     if group.managed:
         labels, taints, form = (
@@ -303,7 +293,7 @@ def _scheduling(group: NodeGroup) -> Scheduling:
     else:
         text = user_data(group.template.value) if isinstance(group.template, Known) else Unset(instance.span)
         (labels, taints), form = kubelets.registered(text, "the kubelet's arguments set its"), "flag"
-    return Scheduling(labels, taints, form, no_schedule="NO_SCHEDULE")
+    return model.Scheduling(labels, taints, form, no_schedule="NO_SCHEDULE")
 
 
 def _may_name_owner(text: str | None) -> bool:
@@ -314,7 +304,7 @@ def _may_name_owner(text: str | None) -> bool:
 def _texts(tags: Datum | None) -> Value[dict[str, str]]:
     """Convert tags to texts, with `${...}` for unknown parts."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
-        return NOTHING if tags is None or isinstance(tags, Known) else tags
+        return model.NOTHING if tags is None or isinstance(tags, Known) else tags
     found = {key: text_of(value) for key, value in tags.value.items()}
     return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
 
@@ -350,7 +340,7 @@ def _module(address: str) -> str:
     return ".".join(steps[:2]) if steps[0] == "module" else ""
 
 
-def _max_pods(types: Value[tuple[str, ...]], cluster: Cluster | None) -> Value[int]:
+def _max_pods(types: Value[tuple[str, ...]], cluster: model.Cluster | None) -> Value[int]:
     """Return maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
     custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
     prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False

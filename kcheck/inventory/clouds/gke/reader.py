@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kcheck import model
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
@@ -20,25 +21,6 @@ from kcheck.inventory.clouds.reader import (
     unresolved_reference,
     why_missing,
 )
-from kcheck.model import (
-    NODE_ADDRESSES,
-    NOTHING,
-    Addresses,
-    Autoscaler,
-    Cluster,
-    Inventory,
-    Market,
-    Network,
-    NodePool,
-    Placement,
-    PodRange,
-    Scheduling,
-    Size,
-    Subnet,
-    Surge,
-    System,
-    Upgrade,
-)
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, need, or_unknown
@@ -54,10 +36,10 @@ SUBNET = "google_compute_subnetwork"
 RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
-_RESOURCES = {Network: NETWORK, Subnet: SUBNET, Cluster: CLUSTER}
+_RESOURCES = {model.Network: NETWORK, model.Subnet: SUBNET, model.Cluster: CLUSTER}
 
 
-def read(roots: Iterable[Module], inventory: Inventory) -> None:
+def read(roots: Iterable[Module], inventory: model.Inventory) -> None:
     """Add the GKE clusters of root modules to the inventory."""
     secondary: dict[str, list[Secondary]] = {}
     owners: dict[str, Owner] = {}
@@ -80,7 +62,7 @@ class _Gke(RangeReader):
 
     def subnets(self) -> None:
         for instance, fields in self.each(SUBNET):
-            network = self._find(fields, "network", Network)
+            network = self._find(fields, "network", model.Network)
             subnet = self.subnet(instance.address, fields, network)
             nested = instance.blocks("secondary_ip_range")
             read = [self.fields(RANGE, record) for record in blocks_below(instance, "secondary_ip_range")]
@@ -106,41 +88,41 @@ class _Gke(RangeReader):
                 self._automatic(instance, "the subnets of its network")
             if not isinstance(plane, Unset):
                 self.reserve(f"{cluster.id}/plane", instance.span, f"the control plane of {instance.address}", plane)
-            home = self.owners[cluster.id] = Owner(cluster, fields, self._find(fields, "subnet", Subnet))
+            home = self.owners[cluster.id] = Owner(cluster, fields, self._find(fields, "subnet", model.Subnet))
             if known(fields.flag("autopilot")):
                 continue
             self.range_of_cluster(home)
             self.found.autoscalers.append(_autoscaler(cluster, fields))
             self._own_pools(instance, fields, Known(cluster, Origin((instance.span,))))
 
-    def _cluster(self, instance: Instance, fields: Fields) -> Cluster:
+    def _cluster(self, instance: Instance, fields: Fields) -> model.Cluster:
         nested = instance.blocks("node_pool")
         autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
         location, zonal = where.of_fields(self, instance, fields)
         near = nat_gateways.near(self, location)
-        ips = nat_gateways.addresses(near) if known(private) else NOTHING
+        ips = nat_gateways.addresses(near) if known(private) else model.NOTHING
         is_decided = known(autopilot) or isinstance(autopilot, Unknown)
-        return Cluster(
+        return model.Cluster(
             self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             self.gap or (nested.reason if isinstance(nested, Unknown) else ""), name=fields.text("name"),
             environment=self.root.environment, version=fields.text("version"),
-            tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else NOTHING,
+            tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else model.NOTHING,
             support_plan=fields.text("support_plan"), upgrade_channel=fields.text("support_plan"),
             upgrade_window=fields.text("upgrade_window"), location=location, node_locations=fields.texts("zones"),
             monitored=fields.texts("monitored"), zonal=zonal,
             provisioned=autopilot if is_decided else fields.flag("provisioning"),
             network_mode=fields.text("network_mode"), service_cidr=self._services(fields),
             api_ranges=self._api_ranges(instance, fields),
-            outbound_type=mapped(private, lambda inside: "nat" if inside else NODE_ADDRESSES), outbound_ips=ips,
+            outbound_type=mapped(private, lambda inside: "nat" if inside else model.NODE_ADDRESSES), outbound_ips=ips,
             outbound_list=mapped(ips, lambda _: "nat_ips"),
-            outbound_ports=nat_gateways.ports(near) if known(private) else NOTHING,
+            outbound_ports=nat_gateways.ports(near) if known(private) else model.NOTHING,
             data_plane=fields.text("network_policy"),
-            subnet_ids=mapped(self._find(fields, "subnet", Subnet), lambda subnet: (subnet.id,)),
+            subnet_ids=mapped(self._find(fields, "subnet", model.Subnet), lambda subnet: (subnet.id,)),
             pods_take_addresses=mapped(given(fields.text("pod_range")), lambda _: False),
             **where.of_cluster(self, instance, fields, location),
         )  # fmt: skip
 
-    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[Cluster]) -> None:
+    def _own_pools(self, instance: Instance, fields: Fields, owner: Value[model.Cluster]) -> None:
         """Add the pools inside a cluster: inline ones, else the default pool if kept."""
         nested, removed = instance.blocks("node_pool"), known(fields.flag("remove_default_pool"))
         if isinstance(nested, Unknown):
@@ -158,7 +140,7 @@ class _Gke(RangeReader):
         name = given(fields.text("service_range"))
         if isinstance(name, Unset):
             return fields.text("service_cidr")
-        subnet = known(self._find(fields, "subnet", Subnet))
+        subnet = known(self._find(fields, "subnet", model.Subnet))
         found = self.secondary_named(subnet, name)
         return found.cidr if found else outside(name, "services_secondary_range_name")
 
@@ -194,27 +176,28 @@ class _Gke(RangeReader):
 
     def pools(self) -> None:
         for instance, fields in self.each(POOL):
-            self._pool(fields, instance.address, self._find(fields, "cluster", Cluster))
+            self._pool(fields, instance.address, self._find(fields, "cluster", model.Cluster))
 
-    def _pool(self, fields: Fields, address: str, owner: Value[Cluster]) -> None:
+    def _pool(self, fields: Fields, address: str, owner: Value[model.Cluster]) -> None:
         record, default = fields.record, fields.resource == DEFAULT_POOL
         origin, home = Origin((record.span,)), self.owners[owner.value.id] if isinstance(owner, Known) else None
         machine = pools.machine(fields)
         own, other = fields.flag("spot"), fields.flag("preemptible")
         spot = own if known(own) or (isinstance(own, Unknown) and not known(other)) else other
-        upgrade = Upgrade(Known(Surge(self.defaults["pool.max_surge"].number), origin), Unset(origin))
-        pool = NodePool(
+        upgrade = model.Upgrade(Known(model.Surge(self.defaults["pool.max_surge"].number), origin), Unset(origin))
+        pool = model.NodePool(
             self.identity(address), record.span, address, owner,
             Known("default-pool", origin) if default else fields.text("name"), self.folder,
             size=_size(fields, self._zones(fields, home)),
             upgrade=upgrade if default else pools.upgrade(fields, machine.gpu, spot), machine=machine,
             addresses=self._addresses(fields, address, home),
             market=fields.record_of(
-                Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
+                model.Market, spot, reservation=_reservation(fields), reservation_id=_reservation_name(fields)
             ),
-            scheduling=fields.record_of(Scheduling, taints=_taints(record)), placement=fields.record_of(Placement),
+            scheduling=fields.record_of(model.Scheduling, taints=_taints(record)),
+            placement=fields.record_of(model.Placement),
             system=fields.record_of(
-                System,
+                model.System,
                 streaming=pools.streaming(fields, home.fields if home is not None else None),
                 hub_mirror=pools.hub_mirror(record),
             ),
@@ -223,9 +206,9 @@ class _Gke(RangeReader):
         self.found.pools.append(pool)
         self.found.sharings += pools.sharing(fields, pool)
 
-    def _addresses(self, fields: Fields, address: str, home: Owner | None) -> Addresses:
+    def _addresses(self, fields: Fields, address: str, home: Owner | None) -> model.Addresses:
         subnet = self._subnet(fields, home)
-        return Addresses(
+        return model.Addresses(
             mapped(subnet, lambda found: (found,)),
             self._may_be_in(subnet, fields, home),
             Known(value=False, origin=Origin((fields.record.span,))),
@@ -258,16 +241,16 @@ class _Gke(RangeReader):
             return Known(self.defaults["cluster.zones"].number, Origin((cluster.place,)))
         return listed
 
-    def _subnet(self, fields: Fields, home: Owner | None) -> Value[Subnet]:
+    def _subnet(self, fields: Fields, home: Owner | None) -> Value[model.Subnet]:
         if not isinstance(fields.text("subnet"), Unset):
-            return self._find(fields, "subnet", Subnet)
+            return self._find(fields, "subnet", model.Subnet)
         return home.subnet if home is not None else Unknown("the pool's cluster is not in this code")
 
-    def _may_be_in(self, found: Value[Subnet], fields: Fields, home: Owner | None) -> tuple[Subnet, ...]:
+    def _may_be_in(self, found: Value[model.Subnet], fields: Fields, home: Owner | None) -> tuple[model.Subnet, ...]:
         """List the subnets that the pool's reference, else the cluster's, may resolve to."""
         own = fields.raw("subnet")
         datum = own if own is not None or home is None else home.fields.raw("subnet")
-        return self.candidates(found, datum, self.by_reference(Subnet, SUBNET))
+        return self.candidates(found, datum, self.by_reference(model.Subnet, SUBNET))
 
     def _max_pods(self, fields: Fields, home: Owner | None) -> Value[int]:
         own = fields.number("max_pods")
@@ -281,7 +264,7 @@ class _Gke(RangeReader):
         written = found.origin.missing is None  # another value belongs to the pool, not to the cluster and all of them
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
-    def _range_of(self, fields: Fields, address: str, home: Owner | None) -> Value[PodRange]:
+    def _range_of(self, fields: Fields, address: str, home: Owner | None) -> Value[model.PodRange]:
         """Return the range that a pool's nodes take their blocks from: its own, else the cluster's."""
         origin = Origin((fields.record.span,))
         if home is None:
@@ -295,7 +278,7 @@ class _Gke(RangeReader):
         return Known(self.pod_range(found, home.cluster, Unset(origin)), origin)
 
 
-def _size(fields: Fields, spread: Value[int]) -> Size:
+def _size(fields: Fields, spread: Value[int]) -> model.Size:
     """Return the size of a pool that may be autoscaled; a default pool is not."""
     scaling = fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
@@ -306,9 +289,9 @@ def _size(fields: Fields, spread: Value[int]) -> Size:
     )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
-    written = NOTHING if known(fields.flag("drifts")) else fields.number("count_written")
+    written = model.NOTHING if known(fields.flag("drifts")) else fields.number("count_written")
     times = spread if isinstance(spread, Unknown) else known(spread) or 1
-    return Size(autoscaled, least, most, spread, written, times=1 if total else times)
+    return model.Size(autoscaled, least, most, spread, written, times=1 if total else times)
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
@@ -336,7 +319,7 @@ def _reservation_name(fields: Fields) -> Value[str]:
     listed = fields.raw("reservation_names")
     items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else ()
     if not isinstance(_reservation(fields), Known) or len(items) != 1:
-        return listed if isinstance(listed, Unknown) else NOTHING
+        return listed if isinstance(listed, Unknown) else model.NOTHING
     only = items[0]
     return Known(str(only.value), only.origin) if isinstance(only, Known) else only
 
@@ -350,7 +333,7 @@ def _taints(record: Record) -> Value[tuple[str, ...]]:
 _LIMITS = "google_container_cluster.resource_limits"
 
 
-def _autoscaler(cluster: Cluster, fields: Fields) -> Autoscaler:
+def _autoscaler(cluster: model.Cluster, fields: Fields) -> model.Autoscaler:
     """Build a cluster's autoscaler; how long an idle node stays is known for the BALANCED profile."""
     profile = fields.text("profile")
     unset = Unset(profile.origin or Origin(()))
@@ -358,7 +341,7 @@ def _autoscaler(cluster: Cluster, fields: Fields) -> Autoscaler:
     most, place = _provisioning_limits(fields)
     unknown = first_unknown(most.values())
     cards = {name: amount.value for name, amount in most.items() if isinstance(amount, Known) and "-" in name}
-    return Autoscaler(
+    return model.Autoscaler(
         f"{cluster.id}/autoscaler",
         cluster.place,
         Known(cluster, Origin((cluster.place,))),
@@ -366,9 +349,9 @@ def _autoscaler(cluster: Cluster, fields: Fields) -> Autoscaler:
         profile=profile,
         provisioning=fields.flag("provisioning"),
         unneeded_time=Known(unneeded, unset.origin) if equals(profile, "BALANCED") else unset,
-        max_cores=most.get("cpu", NOTHING),
-        max_memory=most.get("memory", NOTHING),
-        max_accelerators=unknown or (Known(cards, place) if place else NOTHING),
+        max_cores=most.get("cpu", model.NOTHING),
+        max_memory=most.get("memory", model.NOTHING),
+        max_accelerators=unknown or (Known(cards, place) if place else model.NOTHING),
     )
 
 

@@ -5,27 +5,13 @@ from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.reader import gpu_of, gpus_of, taints_of
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import (
-    NOTHING,
-    Addresses,
-    Cluster,
-    Inventory,
-    Machine,
-    NodePool,
-    PodRange,
-    Scheduling,
-    Size,
-    Subnet,
-    Surge,
-    System,
-    Upgrade,
-)
 from kcheck.model.pools import surge_of
 from kcheck.text import scalars
 from kcheck.text.ip_ranges import parse_cidr
@@ -40,12 +26,14 @@ CLOUD = "selfmanaged"
 T = TypeVar("T")
 
 
-def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: Inventory) -> Known[PodRange] | Unset:
+def pod_range(
+    cluster: model.Cluster, cidr: Value[str], block: Value[int], inventory: model.Inventory
+) -> Known[model.PodRange] | Unset:
     """Add the pod range of a cluster; Unset if none is written."""
     cidr, origin = ipv4(cidr), Origin((cluster.place,))
     if isinstance(cidr, Unset):
         return Unset(origin)
-    found = PodRange(
+    found = model.PodRange(
         f"{cluster.id}/pods", cluster.place, cluster.cloud, cluster.address, cluster.root, "", name=cluster.name,
         cidr=cidr, block=block,
     )  # fmt: skip
@@ -54,11 +42,15 @@ def pod_range(cluster: Cluster, cidr: Value[str], block: Value[int], inventory: 
 
 
 def node_pool(
-    cluster: Cluster, name: str, size: Size, addresses: Addresses | None = None, place: Span | None = None
-) -> NodePool:
+    cluster: model.Cluster,
+    name: str,
+    size: model.Size,
+    addresses: model.Addresses | None = None,
+    place: Span | None = None,
+) -> model.NodePool:
     """Build a pool of equal nodes without surge."""
     origin = Origin((place or cluster.place,))
-    return NodePool(
+    return model.NodePool(
         f"{cluster.id}/{name}",
         origin.written,
         f"{cluster.address}/{name}",
@@ -67,8 +59,8 @@ def node_pool(
         cluster.root,
         managed=False,
         size=size,
-        upgrade=Upgrade(surge=Known(Surge(), origin)),
-        addresses=addresses or Addresses(),
+        upgrade=model.Upgrade(surge=Known(model.Surge(), origin)),
+        addresses=addresses or model.Addresses(),
     )
 
 
@@ -76,22 +68,24 @@ _MAKERS = {"kubeadm": ("ClusterConfiguration/", "static pods"), "k3s": ("k3s",),
 """Tools that start nodes -> begins of the addresses of their clusters."""
 
 
-def makers(cluster: Cluster) -> tuple[str, ...]:
+def makers(cluster: model.Cluster) -> tuple[str, ...]:
     """Return the tools that start nodes of a cluster."""
     return tuple(tool for tool, begins in _MAKERS.items() if cluster.address.startswith(begins))
 
 
-def upgraded(pool: NodePool, surge: Value[str]) -> NodePool:
+def upgraded(pool: model.NodePool, surge: Value[str]) -> model.NodePool:
     """Set the surge of a pool's upgrades."""
-    return replace(pool, upgrade=Upgrade(surge=surge_of(surge)))
+    return replace(pool, upgrade=model.Upgrade(surge=surge_of(surge)))
 
 
-def blocks_of(cluster: Cluster, found: Value[PodRange]) -> Addresses:
+def blocks_of(cluster: model.Cluster, found: Value[model.PodRange]) -> model.Addresses:
     """Return addresses of nodes that each take a block of a pod range."""
-    return Addresses(pods_take_addresses=Known(value=False, origin=Origin((cluster.place,))), pod_range=found)
+    return model.Addresses(pods_take_addresses=Known(value=False, origin=Origin((cluster.place,))), pod_range=found)
 
 
-def addresses_of_calico(cluster: Cluster, cidr: Value[str], most: Value[int], inventory: Inventory) -> Addresses:
+def addresses_of_calico(
+    cluster: model.Cluster, cidr: Value[str], most: Value[int], inventory: model.Inventory
+) -> model.Addresses:
     """Return addresses of nodes whose pods take single addresses, since Calico shares blocks between nodes.
 
     The range is full when its last address is taken; each node uses at least one, for a pod or a tunnel.
@@ -100,9 +94,9 @@ def addresses_of_calico(cluster: Cluster, cidr: Value[str], most: Value[int], in
     plain = blocks_of(cluster, Unset(origin))
     if isinstance(cidr, Unset):
         return plain
-    subnet = Subnet(
+    subnet = model.Subnet(
         f"{cluster.id}/pods", cluster.place, CLOUD, cluster.address, cluster.root, "", name=Known("pods", origin),
-        cidr=cidr, network=NOTHING,
+        cidr=cidr, network=model.NOTHING,
     )  # fmt: skip
     inventory.subnets.append(subnet)
     pods = mapped(most, lambda pods: (1, pods + 1))
@@ -127,8 +121,8 @@ class Calico:
         self.found = bool(own) or len({(item.kind, item.folder) for item in every}) == len(self.parts) > 0
 
     def addresses(
-        self, cluster: Cluster, cidr: Value[str], inventory: Inventory, kubelet: Fields | None = None
-    ) -> Addresses:
+        self, cluster: model.Cluster, cidr: Value[str], inventory: model.Inventory, kubelet: Fields | None = None
+    ) -> model.Addresses:
         """Return addresses of nodes and pods: whole blocks where nodes may not borrow, else single addresses."""
         pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
         cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
@@ -148,14 +142,14 @@ def _is_of_calico(item: Object) -> bool:
     return item.kind == "DaemonSet" and yaml.text(item.root, "metadata", "name") == "calico-node"
 
 
-def fixed_size(count: Value[int], origin: Origin) -> Size:
+def fixed_size(count: Value[int], origin: Origin) -> model.Size:
     """Return the size of nodes without an autoscaler."""
-    return Size(Known(value=False, origin=origin), count, count)
+    return model.Size(Known(value=False, origin=origin), count, count)
 
 
-def unknown_size(why: str, origin: Origin) -> Size:
+def unknown_size(why: str, origin: Origin) -> model.Size:
     """Return a size with an unknown maximum."""
-    return Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
+    return model.Size(Known(value=True, origin=origin), Known(0, origin), Unknown(why, origin))
 
 
 def ipv4(cidr: Value[str]) -> Value[str]:
@@ -216,30 +210,30 @@ def labels(registration: yaml.Node | None) -> dict[str, str]:
     }
 
 
-def scheduling(registration: yaml.Node | None, origin: Origin) -> Scheduling:
+def scheduling(registration: yaml.Node | None, origin: Origin) -> model.Scheduling:
     """Read the labels and taints of a node registration."""
     found = labels(registration)
-    taints: Value[tuple[str, ...]] = NOTHING
+    taints: Value[tuple[str, ...]] = model.NOTHING
     if isinstance(registration, yaml.Mapping):
         taints = taints_of(MappingRecord(registration), "taints")
-    return Scheduling(Known(found, origin) if found else Unset(origin), taints)
+    return model.Scheduling(Known(found, origin) if found else Unset(origin), taints)
 
 
-def machine(found: dict[str, str], origin: Origin) -> Machine:
+def machine(found: dict[str, str], origin: Origin) -> model.Machine:
     """Return the machine that a node's labels name, if it is a known model."""
     name = found.get(_TYPE, "")
-    return machine_of(Known(name, origin), origin) if machines.machine(CLOUD, name) else Machine()
+    return machine_of(Known(name, origin), origin) if machines.machine(CLOUD, name) else model.Machine()
 
 
-def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> Machine:
+def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> model.Machine:
     """Return a machine by its type, with its GPUs at a cloud, else at the one that knows it."""
     types = mapped(kind, lambda name: (name,))
     owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
     if cloud in ("", CLOUD) and not owners:
-        return Machine(types, Unknown("whether its machines have GPUs is not known", origin))
+        return model.Machine(types, Unknown("whether its machines have GPUs is not known", origin))
     cloud = cloud or owners[0]
     gpus = gpus_of(cloud, types)
-    return Machine(types, mapped(gpus, bool) if cloud == CLOUD else gpu_of(cloud, types), gpus)
+    return model.Machine(types, mapped(gpus, bool) if cloud == CLOUD else gpu_of(cloud, types), gpus)
 
 
 class File(NamedTuple):
@@ -261,16 +255,16 @@ def files(config: yaml.Node | None) -> Iterator[File]:
             yield File(path.text, text, content.span)
 
 
-def system(config: yaml.Node | None) -> System:
+def system(config: yaml.Node | None) -> model.System:
     """Read the system settings in the files of a KubeadmConfigSpec."""
-    neighbours: Value[int] = NOTHING
-    mirror: Value[bool] = NOTHING
+    neighbours: Value[int] = model.NOTHING
+    mirror: Value[bool] = model.NOTHING
     for file in files(config):
         for span in scan.sysctl_numbers(file.text, NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
         if file.path.endswith(_MIRROR):
             mirror = Known(value=True, origin=Origin((file.place,)))
-    return System(neighbours=neighbours, hub_mirror=mirror)
+    return model.System(neighbours=neighbours, hub_mirror=mirror)
 
 
 def serial_pulls(config: yaml.Node | None) -> Value[bool] | None:

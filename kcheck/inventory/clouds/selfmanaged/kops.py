@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from kcheck import model
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
@@ -12,20 +13,6 @@ from kcheck.inventory.clouds.selfmanaged import clusters
 from kcheck.inventory.clouds.selfmanaged.clusters import CLOUD
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.model import (
-    CONTROL_PLANE,
-    NOTHING,
-    Addresses,
-    Cluster,
-    Inventory,
-    Machine,
-    Market,
-    NodePool,
-    Plane,
-    Scheduling,
-    Size,
-    Subnet,
-)
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known, mapped, reason_of, with_origin
@@ -38,7 +25,7 @@ _BLOCKS = ("kubenet", "flannel", "canal", "kuberouter", "kopeio", "cilium")
 """Network plugins that give each node a block cut by the controller manager."""
 
 
-def read(objects: Iterable[Object], inventory: Inventory) -> None:
+def read(objects: Iterable[Object], inventory: model.Inventory) -> None:
     """Add the clusters of kops."""
     own = [item for item in objects if item.api_version.startswith(_API)]
     groups = [item for item in own if item.kind == GROUP]
@@ -51,7 +38,7 @@ def read(objects: Iterable[Object], inventory: Inventory) -> None:
 
 
 class _Cluster:
-    def __init__(self, item: Object, inventory: Inventory) -> None:
+    def __init__(self, item: Object, inventory: model.Inventory) -> None:
         self.item = item
         self.inventory = inventory
         self.fields = Fields(CLOUD, "kops", MappingRecord(item.root, item.span))
@@ -67,9 +54,11 @@ class _Cluster:
 
     def add(self, groups: list[Object]) -> None:
         fields, main = self.fields, self._etcd("main")
-        quota = NOTHING if main is None else clusters.spelled(main.number("etcd_quota"), listed=True, within="env")
+        quota = (
+            model.NOTHING if main is None else clusters.spelled(main.number("etcd_quota"), listed=True, within="env")
+        )
         cluster = fields.record_of(
-            Cluster,
+            model.Cluster,
             self.identity,
             self.place,
             CLOUD,
@@ -80,8 +69,8 @@ class _Cluster:
             version=fields.text("version"),
             service_cidr=clusters.ipv4(or_default(fields.text("service_cidr"), lambda _: self._services())),
             plane=fields.record_of(
-                Plane,
-                data_dir=NOTHING,  # kops gives etcd volumes of its own
+                model.Plane,
+                data_dir=model.NOTHING,  # kops gives etcd volumes of its own
                 etcd_quota=mapped(quota, clusters.quota),
                 event_servers=Known("/events#", self.origin) if self._etcd("events") else Unset(self.origin),
                 reads_inflight=_bare(fields.number("reads_inflight")),
@@ -124,7 +113,7 @@ class _Cluster:
 
     # --- addresses
 
-    def _addresses(self, cluster: Cluster) -> Addresses:
+    def _addresses(self, cluster: model.Cluster) -> model.Addresses:
         cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
         if self.plugin == "calico":
             return clusters.addresses_of_calico(cluster, cidr, self.fields.number("max_pods"), self.inventory)
@@ -133,18 +122,18 @@ class _Cluster:
             found = clusters.pod_range(cluster, cidr, self.fields.number("node_mask"), self.inventory)
             return clusters.blocks_of(cluster, found)
         why = Unknown(f"how {self.plugin or 'its network plugin'} assigns pod addresses is not read", self.origin)
-        return Addresses(pod_range=why, pods_take_addresses=why)
+        return model.Addresses(pod_range=why, pods_take_addresses=why)
 
-    def _subnets(self, cluster: Cluster) -> dict[str, Subnet]:
+    def _subnets(self, cluster: model.Cluster) -> dict[str, model.Subnet]:
         result = {}
         for fields in self._records("subnets", "kops.subnet"):
             name = known(fields.text("name")) or "?"
             why = f"kops chooses the range of the subnet {name}"
             cidr = or_default(fields.text("cidr"), lambda origin, why=why: Unknown(why, origin))  # type: ignore[misc]
             balancer = equals(self.fields.text("balancer"), "Internal") and equals(fields.text("type"), "Private")
-            result[name] = Subnet(
+            result[name] = model.Subnet(
                 f"{self.identity}/{name}", fields.record.span, self.machines or CLOUD, f"{self.address}/{name}",
-                cluster.root, "", name=fields.text("name"), cidr=cidr, network=NOTHING, zone=fields.text("zone"),
+                cluster.root, "", name=fields.text("name"), cidr=cidr, network=model.NOTHING, zone=fields.text("zone"),
                 held=int(balancer),
             )  # fmt: skip
         self.inventory.subnets += result.values()
@@ -153,8 +142,8 @@ class _Cluster:
     # --- groups
 
     def _group(
-        self, item: Object, cluster: Cluster, addresses: Addresses, subnets: dict[str, Subnet]
-    ) -> NodePool | None:
+        self, item: Object, cluster: model.Cluster, addresses: model.Addresses, subnets: dict[str, model.Subnet]
+    ) -> model.NodePool | None:
         """Read a group of machines; None for groups without nodes."""
         fields = Fields(CLOUD, "kops.group", MappingRecord(item.root, item.span))
         role = known(fields.text("role")) or "Node"
@@ -162,7 +151,7 @@ class _Cluster:
             return None
         low, high = fields.number("min"), fields.number("max")
         origin = Origin((item.span,))
-        size = Size(growing(low, high), _written(low), _written(high))
+        size = model.Size(growing(low, high), _written(low), _written(high))
         pool = clusters.node_pool(cluster, known(fields.text("name")) or "?", size, addresses, item.span)
         if role not in _CONTROL:
             pool = clusters.upgraded(
@@ -170,22 +159,22 @@ class _Cluster:
             )
         one = mapped(fields.text("instance_type"), lambda name: (name,))
         types = or_default(fields.texts("instance_types"), lambda _: one)
-        unknown = fields.record_of(Machine, instance_types=types)
+        unknown = fields.record_of(model.Machine, instance_types=types)
         machine = machine_of(fields, self.machines, types) if self.machines else unknown
         named = [subnets.get(name) for name in known(fields.texts("subnets")) or ()]
         found = [subnet for subnet in named if subnet is not None]
-        where: Value[tuple[Subnet, ...]] = Unknown("its subnets are not those of the cluster", origin)
+        where: Value[tuple[model.Subnet, ...]] = Unknown("its subnets are not those of the cluster", origin)
         if found and len(found) == len(named):
             where = Known(tuple(found), origin)
         price = fields.text("price")
-        spot: Value[bool] = NOTHING if isinstance(price, Unset) else mapped(price, bool)
+        spot: Value[bool] = model.NOTHING if isinstance(price, Unset) else mapped(price, bool)
         return replace(
             pool,
-            mode=Known(CONTROL_PLANE, origin) if role in _CONTROL else NOTHING,
+            mode=Known(model.CONTROL_PLANE, origin) if role in _CONTROL else model.NOTHING,
             machine=machine,
             addresses=replace(addresses, subnets=where),
-            market=Market(spot),
-            scheduling=Scheduling(fields.mapping("labels"), _taints(fields), taint_form="text"),
+            market=model.Market(spot),
+            scheduling=model.Scheduling(fields.mapping("labels"), _taints(fields), taint_form="text"),
         )
 
 
