@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import wraps
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from kcheck.commands import printing
 from kcheck.config.config import Config, ConfigError
@@ -63,7 +64,7 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True):
     """Requested comparison: whether a baseline, in which file, and since which commit."""
 
     known: bool | None

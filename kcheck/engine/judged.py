@@ -119,7 +119,7 @@ class _Inputs:
                 self.places[cause] = self.places.get(cause) or one.place or check.span
                 self.rules.setdefault(cause, Counter())[check.rule] += 1
         causes = {*self.rules, *(one.cause for one in clusters)}
-        names = {match[1] for match in map(_VARIABLE.fullmatch, causes) if match}
+        names = {match[1] for cause in causes if (match := _VARIABLE.fullmatch(cause))}
         variables = reading.variables
         self.files = list(variables.candidates(names)) if names and variables is not None else []
         written = (root.configuration.resources.values() for root in reading.blueprints)

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Container, Iterator
 from functools import cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kcheck.kubernetes.objects import is_null, value_of
 from kcheck.kubernetes.releases import Release, merged
@@ -25,7 +26,7 @@ _OTHER = regex(r"://|^git@|\.git$|\s")
 """Marks of code and chart repositories that no image has."""
 
 
-class _Found(NamedTuple):
+class _Found(Struct, frozen=True):
     path: str
     node: yaml.Scalar
     text: str

@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from msgspec import Struct
 
 from kcheck.report.escape import wrapped
 from kcheck.text.control_characters import visible, visible_lines
@@ -13,7 +15,7 @@ PLAIN = 100
 _GAP = 2
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """A line or a paragraph, with styles of rich for all of it and for spans: begin, end, style.
 
     One too long for the screen goes on `hang` columns further right; `width` wraps it in a pipe too. Code never is.
@@ -27,7 +29,7 @@ class Line(NamedTuple):
     is_code: bool = False
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """Column of a table; `is_below` puts its cells into lines below the rows. `width` is the least."""
 
     title: str = ""
@@ -36,7 +38,7 @@ class Column(NamedTuple):
     width: int = 0
 
 
-class Table(NamedTuple):
+class Table(Struct, frozen=True):
     """Rows of cells; at most `width` characters wide in a pipe, 0 for any number."""
 
     columns: Sequence[Column]

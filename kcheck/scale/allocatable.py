@@ -4,6 +4,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
@@ -15,7 +17,7 @@ from kcheck.text.values import Known, Unknown, Value, known
 _THRESHOLD = "memory.available"
 
 
-class Room(NamedTuple):
+class Room(Struct, frozen=True):
     """Size of a machine, and bounds of what it leaves to pods: CPU in millicores, memory in bytes.
 
     `memory` is 0 where it is unknown.

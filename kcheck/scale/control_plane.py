@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
+
+from msgspec import Struct
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Cluster, NodePool, Thing
@@ -72,7 +74,7 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
     return anyone(cluster, found, world.pools.all_of_cluster(cluster))
 
 
-class Tier(NamedTuple):
+class Tier(Struct, frozen=True):
     """A control plane of a certain size that a cloud sells."""
 
     name: Annotated[str, "its name: tier-xl ... (EKS)"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import islice
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -132,7 +132,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
     return next((one for value, (text, one) in pairs if nearly_same(value, text)), None)
 
 
-class _Labelled(NamedTuple):
+class _Labelled(Struct, frozen=True):
     """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters.
 
     `unknown`: a value that is not known, by the label that pods have with it.

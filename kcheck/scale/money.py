@@ -60,7 +60,7 @@ def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
     return tuple(_rate(price, count) for price, count in ranked)
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """Part of a month's bill, in mills, with what its price is of: a market and region, or a source."""
 
     what: str

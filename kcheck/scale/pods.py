@@ -129,7 +129,7 @@ def idles(pods: PodTemplate, world: World) -> str | None:
     if owner.kind == "MPIJob" or starters:
         return None
     texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
-    found = next((match[0] for match in map(_IDLE.search, texts) if match), None)
+    found = next((match[0] for text in texts if (match := _IDLE.search(text))), None)
     words = [match[1] for text in texts if (match := _FIRST.match(text))]
     return found or need(placeholders.unknown(word for word in words if placeholders.first(word) == word))
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction  # noqa: F401
-from typing import NamedTuple, Self
+from typing import Self
+
+from msgspec import Struct
 
 from kcheck.text.values import Datum, Known
 
 
-class Type(NamedTuple):
+class Type(Struct, frozen=True):
     """A type: of a single value, a collection with one part, or a structure with several.
 
     `names` are the attributes of an object, in the order of its `parts`. `optional` attributes may be absent before

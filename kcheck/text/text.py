@@ -209,7 +209,7 @@ class Skipped(Struct, frozen=True):
     what: str = "not read"
 
 
-class Edit(NamedTuple):
+class Edit(Struct, frozen=True):
     """Replacement of the bytes of `span` by `text`."""
 
     span: Span

@@ -128,7 +128,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> model.Conta
         cpu_limit=scaled_quantity(node, ("resources", "limits", "cpu"), 1000),
         memory_limit=scaled_quantity(node, ("resources", "limits", "memory"), 1),
         gpu=Known(resource, Origin((node.span,))) if resource else absent(node, "resources", "limits", names.NVIDIA),
-        gpu_request=request, gpu_limit=limit, rdma=any(map(RDMA.search, named)),
+        gpu_request=request, gpu_limit=limit, rdma=any(RDMA.search(one) for one in named),
         mounts=listed(node, "volumeMounts", lambda mount: str(known(text(mount, "mountPath"))).rstrip("/")),
         starters=tuple(dict.fromkeys(STARTERS.findall(words))), text=words,
         claims=tuple(str(known(text(one, "name"))) for one in yaml.items(node, "resources", "claims")),

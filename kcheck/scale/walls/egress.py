@@ -1,8 +1,8 @@
 """Ways out and their walls: shared public addresses and ports, pulls from Docker Hub, load balancers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.inventory.clouds.registry import cloud
@@ -19,7 +19,7 @@ from kcheck.text.units import counted
 from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, number
 
 
-class Pull(NamedTuple):
+class Pull(Struct, frozen=True):
     """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
 
     Of the nodes with a shared way out those of `pools`, by id, may run the pods; None where unknown. The number of

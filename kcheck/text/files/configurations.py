@@ -1,7 +1,8 @@
 """Files of other tools that create clusters, recognised by path and content."""
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kcheck.text.regex import regex
 from kcheck.text.text import Source
@@ -65,7 +66,7 @@ NAMED = (
 """File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 
 
-class _Mark(NamedTuple):
+class _Mark(Struct, frozen=True):
     kind: str
     path: re.Pattern[str]
     word: bytes
