@@ -141,6 +141,11 @@ def test_commands_exist(path: Path) -> None:
 README = (ROOT / "README.md").read_text()
 
 
+def test_contributing_fits_four_screens() -> None:
+    lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
+    assert sum(max(1, -(-len(line) // 100)) for line in lines) <= 210
+
+
 def test_the_readme_fits_four_screens() -> None:
     lines = README.splitlines()
     assert len(lines) <= 200
