@@ -101,13 +101,8 @@ def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
     filled = [pool for pool in pools if _fewest(workload, pool, world) > 1]
     if not filled or len(filled) < len(pools):
         return None
-    found = []
-    for pool in filled:
-        fabric = of_pool(pool, world)
-        if fabric is None:
-            return None
-        found.append(fabric)
-    return min(found, key=lambda one: one.gbits)
+    found = [fabric for pool in filled if (fabric := of_pool(pool, world))]
+    return min(found, key=lambda one: one.gbits) if len(found) == len(filled) else None
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool]:

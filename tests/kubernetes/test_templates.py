@@ -6,7 +6,6 @@ import base64
 import os
 import shutil
 import subprocess
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -224,11 +223,9 @@ def test_helm_makes_the_same_of_the_cases(write: Write) -> None:
 def test_the_rest_is_refused(template: str, write: Write) -> None:
     files = {"Chart.yaml": CHART, "values.yaml": f"{VALUES}self: '{{{{ tpl .Values.self . }}}}'\n"}
     write({**files, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}data: |\n{template}\n"})
-    start = time.monotonic()
     with pytest.raises(TemplateError) as found:
         rendered()
     assert (str(found.value), found.value.unsupported) == REFUSED[template]
-    assert time.monotonic() - start < 10
     assert found.value.place.startswith("templates/a.yaml:") or "`" in str(found.value)
     if HELM and not found.value.unsupported and "set $x" not in template and "list $x $x" not in template:
         assert by_helm().returncode  # without those that helm prints for ever
