@@ -161,7 +161,7 @@ def _overlaps(outcome: SimulationResult) -> Iterator[str]:
         many, took = _at_once(job, times), min(times.done, job.deadline)
         if many > 1:
             skips, replaces = f"{many - 1:,} of {many:,} starts are skipped", "none ends: the next one replaces it"
-            overlaps = f"up to {many:,} at once, on {counted(many * job.pods, 'node')}"
+            overlaps = f"up to {many:,} at once, for {counted(many * job.pods, 'node')}"
             becomes = {"Forbid": skips, "Replace": replaces}.get(job.concurrency, overlaps)
             yield f"  {job.name} starts every {readable(int(job.period))}, a run takes {took / 60:,.1f} min: {becomes}"
 

@@ -185,12 +185,13 @@ def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) 
 def _limited(scenario: Scenario, world: World) -> Scenario:
     """Add the pull limit of Docker Hub and the first wall, where the run exceeds them."""
     case, cluster = scenario.case, scenario.cluster
+    nodes = min(case.pods, sum(pool.most for pool in case.pools)) + case.system_nodes
     numbers = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
-    hub = next((one for one in numbers if one is not None and one < case.pods + case.system_nodes), None)
+    hub = next((one for one in numbers if one is not None and one < nodes), None)
     if hub is not None:
         window = world.numbers.limits("any")["docker_hub.window"].number * 3600
         case = replace(case, pulls=hub - case.system_nodes, window=window)
-    wall = _stopping_wall(world, cluster, case.pods + case.system_nodes)
+    wall = _stopping_wall(world, cluster, nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.nodes.high)
     return replace(scenario, case=case, wall=wall)

@@ -82,6 +82,26 @@ def lines(write: Write, jobs: str, *more: str, cluster: str = CLUSTER) -> list[s
 INDEXED = "      completionMode: Indexed\n"
 
 
+# --- walls above the maxima of the pools
+
+
+NETWORK = """
+resource "google_compute_subnetwork" "nodes" {
+  name          = "nodes"
+  network       = "train"
+  ip_cidr_range = "10.0.0.0/27"
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "stops"), [(10, False), (50, True)])
+def test_a_wall_that_the_pools_do_not_reach_stops_no_run(most: int, stops: bool, write: Write) -> None:
+    """A job of 40 nodes on a pool of 10 goes in waves, whatever else would end at 28."""
+    inside = CLUSTER.replace("location =", "subnetwork = google_compute_subnetwork.nodes.id\n  location =")
+    found = lines(write, job("wide", spec(40, 40)), cluster=NETWORK + inside.replace("= 10", f"= {most}"))
+    assert any("no more nodes at once than the wall" in line for line in found) is stops
+
+
 # --- completions: waves
 
 
@@ -297,7 +317,7 @@ def test_a_queue_admits_by_what_pods_ask_for(
 @pytest.mark.parametrize(
     ("concurrency", "text"),
     [
-        ("Allow", "up to 3 at once, on 12 nodes"),
+        ("Allow", "up to 3 at once, for 12 nodes"),
         ("Forbid", "2 of 3 starts are skipped"),
         ("Replace", "none ends: the next one replaces it"),
     ],
