@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from kcheck import __version__
 from kcheck.commands.cli import cli
-from kcheck.config.config import Config
+from kcheck.config.config import Config, today
 from kcheck.engine import linter
 from kcheck.engine.rule_outcomes import Bug
 from kcheck.fix import fix
@@ -343,6 +344,7 @@ def test_the_command_line_has_no_secrets_and_no_places_of_the_machine(write: Wri
         str(folder),
     )  # fmt: skip
     assert "kcheck check . --nodes 50 --var-file .../elsewhere.tfvars --var token=..." in Page(text).text
+    assert f"kcheck {__version__}, {today()}" in Page(text).text
     assert "hunter2" not in text
     assert str(folder) not in text
 

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck import __version__
+from kcheck.config.config import today
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
@@ -38,12 +39,12 @@ _MOST_RULES = 8
 
 
 def render(report: Report) -> str:
-    """Render the report as a page of bounded size, with the same bytes for the same code."""
-    of_clusters = owners(report.findings, report.result.world)
+    """Render the report as a page of bounded size, with the same bytes for the same code on a day."""
+    result = report.result
+    of_clusters = owners(report.findings, result.world)
     found = list(_verdicts(report, of_clusters))
     by_rule = list(_groups(report, of_clusters))
     worst = sorted(found, key=lambda one: list(STATES).index(one.state))
-    result = report.result
     head = document.markup(
         "check.html", verdicts=worst, rows=list(map(_row, worst)), bugs=result.bugs, numbers=list(_numbers(report)),
         late=result.judged.skipped[0].reason if result.is_late else "",
@@ -52,9 +53,8 @@ def render(report: Report) -> str:
     sections = [Section("Limits", limits, "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
-    lines = [f"kcheck {__version__}", *filter(None, (report.command_line,))]
-    lines += age_lines(report.result.world, report.findings)
-    return document.page(Head(_title(found, report), "", head), sections, lines, is_filtered=True)
+    footer = (f"kcheck {__version__}, {today()}", report.command_line, *age_lines(result.world, report.findings))
+    return document.page(Head(_title(found, report), "", head), sections, footer, is_filtered=True)
 
 
 def _title(found: Sequence[Verdict], report: Report) -> str:
