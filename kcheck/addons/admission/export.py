@@ -238,7 +238,7 @@ def why_not(name: str, selection: Selection) -> str:
 
 
 def _outcome(one: Policy | Refusal) -> tuple[str, str]:
-    """Return what becomes of a rule, and the values that it needs or why it cannot be exported."""
+    """Return the outcome of a rule, and the values it needs or why it cannot be exported."""
     if one.parameters:
         return "with parameters" if isinstance(one, policies.Policy) else "needs PATH", ", ".join(one.parameters)
     if isinstance(one, policies.Policy):

@@ -104,7 +104,7 @@ def is_elastic(kinds: tuple[str, ...]) -> str:
 
 
 def _places(place: PodPlace) -> str:
-    """Return the list of pods that an entry of the table leads to."""
+    """Return the expression for the pods that a table entry points to."""
     if "each" in place:
         roles = f"{optional(OBJECT, place['each'])}.orValue({{}})"
         own = f"{roles}[role]"

@@ -18,7 +18,7 @@ from kcheck.text.units import singular
 
 
 class Policy(NamedTuple):
-    """A rule in the form the API server runs; `parameters` are the values it takes from the code."""
+    """A rule in the form the API server runs; `parameters` are values it reads from the code."""
 
     rule: Rule
     kinds: tuple[str, ...]
@@ -65,9 +65,9 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
 
 
 def _own_variables(rule: Rule, taken: set[str]) -> list[Variable]:
-    """Return the rule's own variables; the expressions of a part's, which differ by part, stay where they are put in.
+    """Return the variables of the rule itself; variables of its parts stay inline, as they differ by part.
 
-    The last ones come first: they have the earlier ones put in.
+    The last ones come first, with the earlier ones inlined.
     """
     if rule.subject in table.PARTS:
         return []
@@ -97,7 +97,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
 
 
 def _taken_in(words: Words, text: str, subject: str) -> list[str]:
-    """Add an expression's words, and return the limits it uses."""
+    """Collect the words of an expression, and return the limits it uses."""
     paths = sorted(cel.compile(text, (subject, "limits")).used.paths)
     for path in paths:
         if not path.startswith("limits."):
@@ -120,7 +120,7 @@ def _limits(paths: list[str]) -> str:
 
 
 def _can_be_about(rule: Rule, kind: str) -> bool:
-    """Whether the condition can hold for an object of this kind, judging by the kind alone."""
+    """Whether an object of this kind can meet the condition, judging by the kind alone."""
     own = table.object_subject(rule.subject)
     names = (rule.subject, "limits")
     data: dict[str, object] = dict(table.facts(kind)) if own == "workload" else {"kind": kind.rpartition("/")[2]}

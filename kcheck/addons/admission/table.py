@@ -67,7 +67,7 @@ def is_about_objects(subject: str) -> bool:
 
 
 def kinds(subject: str) -> tuple[str, ...]:
-    """List the kinds, as `group/Kind`, that policies about a subject can cover."""
+    """List the kinds, as `group/Kind`, that policies on a subject can cover."""
     return tuple(table()["kinds"].get(object_subject(subject), ()))
 
 
@@ -114,7 +114,7 @@ def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
 
 @cache
 def environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...] = ()) -> _cel.Env:
-    """Make an environment like the API server's; `functions` implement by name what only the API server has."""
+    """Make an environment like the API server's; `functions` implement, by name, those only the API server has."""
     declared = [
         _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
         for name, (takes, result) in _FUNCTIONS.items()

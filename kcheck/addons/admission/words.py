@@ -61,7 +61,7 @@ class Words:
     def want(self, path: Path, within: Path | None = None) -> None:
         """Add a word of the object, by its path, with everything it needs.
 
-        `within` is the part whose word needs it, if any.
+        `within` is the part of the object that uses the word, if any.
         """
         place: Path = ()
         subject = self.subject
@@ -178,7 +178,7 @@ class Words:
         return self._list(_of(subject, place[-1]), place, part)
 
     def _list(self, subject: str, place: Path, part: Part) -> str:
-        """Build the list of an object's parts, each a map of its words; dependent words come in later steps."""
+        """Build the list of an object's parts, each a map of its words, in order of dependency."""
         names = [one[-1] for one in self._wanted if one[:-1] == place]
         text = self._filled(part["of"])
         if "as" not in part:
@@ -202,7 +202,7 @@ class Words:
         return text
 
     def _steps(self, subject: str, names: list[str]) -> list[list[str]]:
-        """List the words of a part that can be computed at once, then those that need them, and so on."""
+        """Group the words of a part into steps: those computable at once, then those that need them, and so on."""
         left = TopologicalSorter({name: self._needs(subject, name) & set(names) for name in names})
         left.prepare()
         steps: list[list[str]] = []
@@ -212,7 +212,7 @@ class Words:
         return steps or [[]]
 
     def _needs(self, subject: str, name: str) -> set[str]:
-        """Return the words of the same part that a word, or a record in it, needs."""
+        """Return the other words of a part that a word needs, directly or in a record."""
         place = (*_ROOTS.get(subject, ()), name)
         inner = [(_of(subject, name), word[-1]) for word in self._wanted if word[:-1] == place]
         texts = (self._text(*word) or "" for word in [(subject, name), *inner])

@@ -79,7 +79,7 @@ def _plausible(one: Measure) -> Measure:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Return the value at that share of sorted values."""
+    """Return the value at a share of sorted values, such as 0.5 for the median."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 
@@ -324,7 +324,7 @@ _FEWEST_DELETIONS = 5
 
 
 def _call(recording: Recording) -> Measure:
-    """Measure delete calls, by their median, or by the mean of whole seconds.
+    """Measure the duration of delete calls: their median, or the mean of whole seconds.
 
     A call requested before the previous answer waited for it, so the time between answers is its duration. Batched
     calls are answered together.

@@ -90,7 +90,7 @@ class Plan(NamedTuple):
 
 
 def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Finding]:
-    """List findings shown at a range of bytes, and those whose fix is written there, the closest first."""
+    """List findings shown in a byte range, and findings whose fix edits that range, closest first."""
     found = []
     for finding in snapshot.result.findings:
         first, last = finding.span.start, min(finding.span.end, finding.span.source.line_end(finding.span.start))
@@ -176,7 +176,7 @@ def _is_in(source: Source, other: Source) -> bool:
 
 
 def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool:
-    """Whether the range touches the line of a change, or the first line of the block it goes into."""
+    """Whether the range touches the line of a change, or the first line of the block that is changed."""
     missing = change.origin.missing
     span = missing.container if missing is not None else change.origin.written
     return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
@@ -190,7 +190,7 @@ def _is_within(finding: Finding, path: str) -> bool:
 
 
 def work_out(snapshot: Snapshot, request: Request, tell: Tell) -> Plan:
-    """Compute the edits of an action, proved by another run; `tell` takes progress, and may cancel."""
+    """Compute the edits of an action, and check them with another run; `tell` receives progress and may cancel."""
     state = _state(snapshot, tell)
     if request.what in _FOR_ALL:
         return _all_fixes(snapshot, request, state, tell)

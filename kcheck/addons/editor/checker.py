@@ -1,7 +1,7 @@
-"""Check a folder repeatedly during editing, with the outcomes of earlier runs for what a change does not affect.
+"""Check a folder repeatedly during editing, and reuse earlier outcomes for objects a change does not affect.
 
-A first pass decides the things in the changed files and of their clusters, and reuses the outcomes of the run before
-for all others; a second pass decides those, too.
+A first pass decides the objects of changed files and of their clusters; it reuses the outcomes of the run before
+for all others. A second pass decides those, too.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Earlier:
         self._affected: Affected | None = None
 
     def begin(self, linter: Linter) -> bool:
-        """Begin a run; return whether the changes affect only some of its things, so that the others can wait."""
+        """Begin a run; return whether the changes affect only some of the objects, so that the others can wait."""
         reading = linter.reading
         before, after = self._sources, {source.path: source for source in reading.sources}
         self._changed |= {path for path in before.keys() | after.keys() if before.get(path) is not after.get(path)}
@@ -99,7 +99,7 @@ class Earlier:
         self._affected = None
 
     def decide(self, checks: Checks, thing: Thing) -> Outcome:
-        """Decide the rules of a subject on a thing, once in a run; reuse an outcome that cannot have changed."""
+        """Run the rules of a subject on an object, once per run; reuse an outcome that cannot have changed."""
         key = (checks.subject, thing)
         if key not in self._now:
             if self._affected is not None and not self._affected.holds(thing, checks.world):
@@ -110,7 +110,7 @@ class Earlier:
         return self._now[key]
 
     def end(self) -> None:
-        """End a run that has decided everything: its outcomes are those to reuse, except of things that share an id."""
+        """End a complete run and keep its outcomes for the next, except those of objects that share an id."""
         found: dict[tuple[str, str], Outcome | None] = {}
         for (subject, thing), outcome in self._now.items():
             key = (subject, thing.id)

@@ -39,7 +39,7 @@ _WIDEST = 240
 
 
 class Subject(NamedTuple):
-    """Subject of a hover: name, place, values, and the places that count as it."""
+    """Subject of a hover: name, place, values, and other places that belong to it."""
 
     title: str
     span: Span
@@ -64,7 +64,7 @@ def described(subject: Subject, snapshot: Snapshot) -> str:
 
 
 def knows(subject: Subject, snapshot: Snapshot) -> bool:
-    """Whether there is more to say than the value."""
+    """Whether the hover has more to show than the value."""
     facts = facts_of(snapshot)
     return any(facts.fields(span) or facts.findings(span) for span in subject.spans) or bool(facts.walls(subject.spans))
 
@@ -221,6 +221,6 @@ def _places(subject: Subject, snapshot: Snapshot, *, secret: bool) -> Iterator[s
 
 
 def _more(every: Sized, most: int, what: str) -> Iterator[str]:
-    """Count those that are not listed."""
+    """Count the items that are not listed."""
     if len(every) > most:
         yield f"- and {counted(len(every) - most, f'more {what}')}"

@@ -69,7 +69,7 @@ class _Diagnostics:
         return diagnostic
 
     def half_typed(self) -> Iterator[tuple[Span, types.Diagnostic]]:
-        """Yield syntax errors of texts checked in their last readable version."""
+        """Yield syntax errors of files that were checked in their last readable version."""
         for stand_in in self.snapshot.stand_ins.values():
             message = f"Cannot read this: {stand_in.problem.message}\nUntil then the last readable text is checked"
             span = stand_in.problem.span

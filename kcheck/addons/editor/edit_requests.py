@@ -235,7 +235,7 @@ class EditRequests:
         return found if is_same else None
 
     def _is_current(self) -> Callable[[], bool]:
-        """Return a function that tells whether all open texts are unchanged since this call."""
+        """Return a function that returns whether all open texts are unchanged since this call."""
         documents = self._server.workspace.text_documents
         versions = {address: document.version for address, document in list(documents.items())}
         return lambda: versions == {address: document.version for address, document in list(documents.items())}

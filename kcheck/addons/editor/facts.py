@@ -39,7 +39,7 @@ _GROWING = (*_UPGRADED, *_INTERFACES, "autoscaling", "quota", "pods", "maximum")
 
 
 class Fact(NamedTuple):
-    """A field of an object of the model, with its value."""
+    """A field of a model object, with its value."""
 
     subject: str
     field: Field
@@ -106,7 +106,7 @@ class Facts:
         return sorted(every, key=lambda wall: (wall.short is not True, wall.number is None, wall.number or 0))
 
     def full(self, place: Thing) -> Wall | None:
-        """Return the limit of a subnet or range, the lowest if several clusters use it."""
+        """Return the limit of a subnet or range; if several clusters use it, the lowest."""
         own = (wall for wall in self._all_walls if wall.mechanism in _ADDRESSES and wall.id.endswith(f"/{place.id}"))
         return min(own, key=lambda wall: (wall.number is None, wall.number or 0), default=None)
 
@@ -176,7 +176,7 @@ def _own(origin: Origin) -> list[Span]:
 
 
 def _written(value: Value[object], thing: Thing) -> list[Span]:
-    """List where a value is written and used; empty for defaults, and if it only follows from the object's presence."""
+    """List where a value is written and used; empty for defaults and for values implied by the object."""
     if isinstance(value, Unset) or value.origin is None or value.origin.missing is not None:
         return []
     return [span for span in _own(value.origin) if span != thing.place]
@@ -197,7 +197,7 @@ def references(expression: nodes.Expression) -> Iterator[nodes.Expression]:
 
 
 def _inputs(wall: Wall) -> Iterator[Value[object]]:
-    """Yield the written values of a wall: the limit itself first, then what grows into it."""
+    """Yield the written values of a limit: the limit itself first, then the values that count against it."""
     if wall.cause is not wall.cluster.name:  # where nothing in the code makes it
         yield wall.cause
     mechanism, cni = wall.mechanism, wall.cluster.cni

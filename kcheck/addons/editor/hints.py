@@ -1,4 +1,4 @@
-"""Inlay hints of computed values: ranges, numbers, nodes of pools, and where ranges are full."""
+"""Inlay hints of computed values: ranges, numbers, nodes of pools, and sizes at which ranges are full."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
 
 
 def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint | None:
-    """Return a hint at the block of the pod range that each node takes; None if unknown."""
+    """Return a hint at the size of the pod range of each node; None if unknown."""
     ranged = [pool for pool in pools if known(pool.addresses.pod_range) is not None]
     sizes = {addresses.block_size(pool, snapshot.world).exact for pool in ranged}
     size = sizes.pop() if len(sizes) == 1 else None

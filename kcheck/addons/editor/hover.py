@@ -47,7 +47,7 @@ class Hover(NamedTuple):
 
 
 def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
-    """Return what kcheck knows of the value, rule or setting at an offset; None if nothing."""
+    """Return what kcheck knows about the value, rule or setting at an offset; None if nothing."""
     found = _comment(source, offset, snapshot) or _of_settings(source, offset, snapshot)
     if found is not None:
         return Hover(*found)
@@ -236,7 +236,7 @@ def _description(block: nodes.Block) -> str:
 
 
 def _written(values: Iterable[Evaluated]) -> tuple[Span, ...]:
-    """Return where values that are only passed on are written."""
+    """Return where values are written that the code only passes on."""
     origins = (one.value.origin for one in values)
     return tuple(dict.fromkeys(origin.written for origin in origins if origin is not None and origin.spans))
 

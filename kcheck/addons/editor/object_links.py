@@ -164,7 +164,7 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
 
 
 def _nearest(found: list[Span], source: Source) -> list[Span]:
-    """List the spans that share most folders with a file, as each cluster's tree has its own objects."""
+    """List the spans that share most folders with a file, as each cluster has its own folder of objects."""
     shared = [leading(source.path.split("/")[:-1], span.source.path.split("/")[:-1]) for span in found]
     return [span for span, number in zip(found, shared, strict=True) if number == max(shared)]
 

@@ -133,7 +133,7 @@ class Server(LanguageServer):
     # --- what was found
 
     def _tell(self, answer: Answer) -> None:
-        """Convert an answer to diagnostics; runs in the checking thread, which is not time-critical."""
+        """Convert an answer to diagnostics, in the checking thread, where time does not matter."""
         found: Diagnostics = {}
         if answer.snapshot is not None:
             known = self._known.setdefault(answer.folder, {})

@@ -47,7 +47,7 @@ class Snapshot:
         self._made: dict[Callable[[Snapshot], object], object] = {}
 
     def once(self, make: Callable[[Snapshot], T]) -> T:
-        """Return what a function makes of this snapshot, made once."""
+        """Call a function on this snapshot once, and return its result."""
         if make not in self._made:
             self._made[make] = make(self)
         return cast("T", self._made[make])
@@ -63,7 +63,7 @@ class Snapshot:
         return self.result.world
 
     def source(self, real: str) -> Source | None:
-        """Return the file at a real path as checked; None if kcheck has not read it."""
+        """Return the checked file with a real path; None if kcheck has not read it."""
         return self._sources.get(real)
 
     def shown(self, span: Span) -> Span:

@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """A value, and the module, block instance and loop iteration it is of; `module` is None for YAML."""
+    """A value with its module, block instance and loop iteration; `module` is None for YAML."""
 
     where: str
     value: Value[object]
@@ -205,7 +205,7 @@ class Code:
 
 
 def _unmade(block: nodes.Block, module: Module) -> BlockRecord:
-    """Return a record for a block without instances; what depends on the instance is unknown."""
+    """Return a record for a block without instances; values that depend on the instance are unknown."""
     nothing = Unknown(NOT_MADE)
     return BlockRecord(block, module.scope.with_names(None, each=nothing, count=nothing))
 
@@ -216,7 +216,7 @@ def _sources(root: Module) -> set[Source]:
 
 
 def _afresh(scope: Scope) -> Scope:
-    """Copy a scope with a budget of its own, so that the editor's requests do not use up the check's."""
+    """Copy a scope with its own budget, so that the editor's requests do not use up the check's."""
     own = Scope({}, scope)
     own.budget = Budget()
     return own

@@ -151,9 +151,9 @@ class UneditableError(Exception):
 
 
 def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.TextEdit]:
-    """Compute edits that turn a file into new bytes; unchanged parts stay, so that the cursor stays too.
+    """Compute edits that turn a file into new bytes; unchanged text stays, and so does the cursor.
 
-    Raises UneditableError if the editor would count positions differently, in no UTF-8 or after a lone carriage return.
+    Raises UneditableError if the editor counts positions differently: not in UTF-8, or after a lone carriage return.
     """
     for text in (source.data, new):
         try:

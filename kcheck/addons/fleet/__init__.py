@@ -1,1 +1,1 @@
-"""Many repositories checked side by side, and what is to be said of them together."""
+"""Checks of many repositories, and reports on all of them together."""

@@ -1,4 +1,4 @@
-"""Check one repository, and write what is found as rows."""
+"""Check one repository, and write the results as rows."""
 
 import os
 import time
@@ -48,7 +48,7 @@ _UNITS = "vpc.address_units"
 
 
 def check(task: Task) -> Outcome:
-    """Check the repository of a task in this process; whatever it has, there is an outcome."""
+    """Check the repository of a task in this process; always return an outcome."""
     begin, cpu = time.monotonic(), time.process_time()
     try:
         outcome = _checked(task)
@@ -66,7 +66,7 @@ def check(task: Task) -> Outcome:
 
 
 def _checked(task: Task) -> Outcome:
-    """Judge what is in the folder of a task."""
+    """Check the folder of a task."""
     if task.day:
         os.environ[VARIABLE] = task.day
     try:
@@ -88,7 +88,7 @@ def _checked(task: Task) -> Outcome:
 
 
 def _config(settings: Settings) -> Config:
-    """Read the settings of the repository, with what the list of the fleet says instead."""
+    """Read the settings of a repository; values in the fleet's list win."""
     flags = {
         "nodes": settings.nodes, "price": settings.price, "var_files": settings.var_files, "rules": settings.rules,
         "module_dirs": settings.module_dirs,
@@ -101,7 +101,7 @@ def _config(settings: Settings) -> Config:
 
 
 def rows_of(result: Result) -> Rows:
-    """Write what a run on one repository found as rows."""
+    """Convert the result of a check to rows."""
     world, numbers = result.world, owners(result.findings, result.world)
     ids = [cluster.id for cluster in world.inventory.clusters]
     clusters = msgspec.json.decode(capacity.as_json(world))["clusters"]
@@ -166,7 +166,7 @@ def _cluster(
 
 
 def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
-    """Find the input that the first limit without a number waits for, where the cluster is judged."""
+    """Find the missing input of the first limit without a number, with the cluster's module and environment."""
     undecided = (wall for wall in walls.find_walls(cluster, result.world) if wall.short is None)
     own = (one.cause for one in undecided if one.kind != "recommended" and not capacity.is_account_quota(one))
     cause = next(own, None)
@@ -185,7 +185,7 @@ def _undecided(result: Result) -> Iterator[UndecidedRow]:
 
 
 def _uses(cluster: Cluster, world: World) -> Iterator[UseRow]:
-    """List the shared limits that a cluster takes something of, with how much."""
+    """List the shared limits that a cluster uses, with the amount it uses of each."""
     for part in (_quotas, _address_units, _hub_pulls, _reservations):
         yield from (row for row in part(cluster, world) if row.needed or not row.is_exact)
 
@@ -262,7 +262,7 @@ def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
 
 
 def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
-    """List the reservations in the code of its root module that a pool is for."""
+    """List reservations in the same root module that a pool uses."""
     asked, types = pool.market.reservation_id, known(pool.machine.instance_types) or ()
     near = [
         one for one in world.inventory.reservations if (one.root, one.environment) == (pool.root, cluster.environment)
@@ -274,7 +274,7 @@ def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
 
 
 def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> tuple[str, str]:
-    """Return the key of a pool's reservation, and where it means the same."""
+    """Return the key of a pool's reservation, and the scope in which the key is unique."""
     asked, own, types = pool.market.reservation_id, cloud(cluster.cloud), known(pool.machine.instance_types) or ()
     part = f" {types[0]}" if own.reserves_by_machine and types else ""
     name = known(asked) or next((text for one in made if (text := known(one.name))), "")
@@ -292,20 +292,20 @@ def _is_same(first: Value[str], second: Value[str]) -> bool:
 
 
 def _symbol(value: Value[str]) -> str:
-    """Return the address of the resource that a value is of; empty if it is of none."""
+    """Return the address of the resource a value comes from; empty if none."""
     symbol = value.symbol if isinstance(value, Unknown) else None
     return symbol.address if symbol is not None and symbol.attribute != "text" else ""
 
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Return the key of a cluster's network, or that of its subnets, and where it means the same."""
+    """Return the key of a cluster's network or its subnets, and the scope in which the key is unique."""
     found = world.pools.network(cluster)
     is_written = found and not found.startswith(f"{cluster.cloud}/")
     return found, EVERYWHERE if is_written else IN_REPOSITORY
 
 
 def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Return the key of the public addresses by which a cluster goes out, and where it means the same."""
+    """Return the key of a cluster's public egress addresses, and the scope in which the key is unique."""
     if cloud(cluster.cloud).has_own_addresses(cluster):
         return cluster.id, IN_REPOSITORY
     network, scope = _network(cluster, world)

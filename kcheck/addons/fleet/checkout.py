@@ -1,4 +1,4 @@
-"""Checkouts: their commit, and a key that changes with all that a check depends on."""
+"""Checkouts of repositories: their commit, and a key that changes with every input of a check."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ _HEAD = 65_536
 
 
 def revision(folder: str) -> str:
-    """Return the commit that git's own files name; empty without one. No program is run."""
+    """Return the commit recorded in git's own files; empty without one. No program is run."""
     git = os.path.join(folder, _GIT)
     head = _text(os.path.join(git, "HEAD")).strip()
     if not head.startswith("ref: refs/"):
@@ -39,7 +39,7 @@ def revision(folder: str) -> str:
 
 
 def _text(path: str) -> str:
-    """Read one of git's files; a pipe would be waited for."""
+    """Read one of git's files; refuse pipes, which would block."""
     try:
         return system.head(path, _MOST_REFERENCES).decode("ascii", "replace") if os.path.isfile(path) else ""
     except OSError:
@@ -47,14 +47,14 @@ def _text(path: str) -> str:
 
 
 class Keys:
-    """The keys of repositories on a day; what these share is read once."""
+    """Keys of repositories on one day; what all repositories share is read once."""
 
     def __init__(self, day: str) -> None:
         self._common = [code(), day, *(f"{name}={text}" for name, text in system.variables("TF_VAR_"))]
         self._of_shared = cache(_digest_of)
 
     def of(self, one: Repository) -> str:
-        """Return the key of a repository, wherever it lies; empty if it has too much, or is not there."""
+        """Return the key of a repository, independent of its path; empty if it is too large or missing."""
         name = os.path.basename(system.real_path(one.folder))  # modules may be known by it
         try:
             shared = map(self._of_shared, (*one.settings.rules, *one.settings.module_dirs))
@@ -65,14 +65,14 @@ class Keys:
 
 @cache
 def code() -> str:
-    """Digest this kcheck with its rules and numbers: another one finds other things."""
+    """Return a digest of this kcheck, its rules and its numbers."""
     return _digest([__version__, *map(_digest_of, (PACKAGE, RULES, PROFILES))])
 
 
 def _digest_of(top: str) -> str:
-    """Digest a file, or all that kcheck may read below a folder; unreadable folders are empty.
+    """Return a digest of a file, or of all files below a folder that kcheck may read; skip unreadable folders.
 
-    Raises OSError if it is not there, cannot be read, or has too much.
+    Raises OSError if it is missing, unreadable or too large.
     """
     if os.path.isfile(top):
         return system.digest(system.read(top))
@@ -93,7 +93,7 @@ def _digest_of(top: str) -> str:
 
 
 def _content(path: str, name: str) -> tuple[str, int]:
-    """Return an entry's kind and content with the bytes read for it; no link is followed."""
+    """Return an entry's kind and content with the number of bytes read; links are not followed."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -109,7 +109,7 @@ def _content(path: str, name: str) -> tuple[str, int]:
 
 
 def _origin(git: str) -> str:
-    """Return where a repository was cloned from: modules may be known by it."""
+    """Return the URL a repository was cloned from, by which module sources may refer to it."""
     path = os.path.join(git, "config")
     address = origin(system.head(path, CONFIG)) if os.path.isfile(path) else None
     return address.path if address else ""

@@ -1,6 +1,6 @@
-"""DuckDB file of a fleet, its questions, and their answers. DuckDB has no network, no extensions, and no other files.
+"""DuckDB file of a fleet, and queries on it. DuckDB has no network, no extensions, and no other files.
 
-A question is a file in `queries`, which begins with it.
+Each file in `queries` begins with the question it answers.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _SETTINGS: dict[str, str | bool] = {
 
 
 class ResultsError(FailedError):
-    """Says why the tables cannot be written or read."""
+    """The reason why the tables cannot be written or read."""
 
 
 def require(folder: str) -> None:
-    """Make sure that DuckDB is there, and takes a folder.
+    """Check that DuckDB is installed and can use a folder.
 
-    Raises ResultsError if it is not installed, or the path of the folder has what it cannot read.
+    Raises ResultsError if it is not installed, or cannot read the path of the folder.
     """
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
@@ -62,7 +62,7 @@ def require(folder: str) -> None:
 
 @contextlib.contextmanager
 def failures(what: str) -> Iterator[None]:
-    """Say what cannot be done where the system or DuckDB, which is there, fails.
+    """Convert errors of the system and of DuckDB to ResultsError; `what` names the failed step.
 
     Raises ResultsError if there was one.
     """
@@ -78,7 +78,7 @@ def failures(what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(spill: str = "", memory: int = 0) -> Iterator[DuckDBPyConnection]:
-    """Open DuckDB in so many bytes of memory (0: all), with a folder for the rest."""
+    """Open DuckDB with a memory limit in bytes (0: none) and a folder to spill to."""
     import duckdb
 
     bounds: dict[str, str | bool] = {"memory_limit": f"{memory}B"} if memory else {}
@@ -117,7 +117,7 @@ def quoted(name: str) -> str:
 
 
 class Question(NamedTuple):
-    """A question in one sentence, notes on its answer, and the query with both as a comment."""
+    """A question in one sentence, notes on its answer, and the commented query."""
 
     sentence: str
     notes: str
@@ -125,7 +125,7 @@ class Question(NamedTuple):
 
 
 def question(name: str) -> Question:
-    """Read the question of a name in `QUESTIONS`."""
+    """Read a question by its name in `QUESTIONS`."""
     sql = system.read(os.path.join(_QUERIES, f"{name}.sql")).decode()
     first, *notes = [line.removeprefix(_MARK) for line in sql.split("\n") if line.startswith(_MARK)]
     return Question(first, " ".join(notes), sql)
@@ -135,14 +135,14 @@ Value = str | int | float | bool | datetime.datetime | list[str] | None
 
 
 class Answer(NamedTuple):
-    """Result of a query; None is an unknown value."""
+    """Result of a query; None stands for an unknown value."""
 
     columns: list[str]
     rows: list[tuple[Value, ...]]
 
 
 def ask(folder: str, sql: str) -> Answer:
-    """Ask the tables in a folder. Raises ResultsError if there are none, or they cannot be read."""
+    """Query the tables in a folder. Raises ResultsError if there are none, or they cannot be read."""
     with opened(folder) as database, failures(f"{folder}: the query fails"):
         found = database.execute(sql)
         return Answer([str(name) for name, *_ in found.description or ()], found.fetchall())
@@ -158,7 +158,7 @@ _NOTHING = "Nothing.\n"
 
 
 def as_text(answer: Answer) -> list[Line | Table]:
-    """Return an aligned table; long names lose their middle, long sentences their end."""
+    """Return an aligned table; cut long names in the middle and long sentences at the end."""
     if not answer.rows:
         return [Line(_NOTHING.rstrip())]
     body = [[_short(_shown(value)) for value in row] for row in answer.rows]
@@ -169,7 +169,7 @@ def as_text(answer: Answer) -> list[Line | Table]:
 
 
 def as_csv(answer: Answer) -> str:
-    """Format CSV (RFC 4180): unknown values are empty, and text never is a spreadsheet formula."""
+    """Format CSV (RFC 4180): unknown values are empty, and no text can act as a spreadsheet formula."""
     made = io.StringIO()
     writer = csv.writer(made)
     writer.writerow(map(defused, answer.columns))

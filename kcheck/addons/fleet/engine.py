@@ -1,6 +1,6 @@
-"""The engine of a fleet: Dask, in this process, or the workers of a scheduler. Importing it imports Dask.
+"""Engine of a fleet: Dask, in this process or on the workers of a scheduler. Importing it imports Dask.
 
-Its workers pass each repository on to a process of its own.
+Each worker checks each repository in a new process.
 """
 
 import logging
@@ -33,7 +33,7 @@ _GO_ON = "what is done is kept, and the same command goes on"
 
 
 class OtherKcheckError(Exception):
-    """A worker has another kcheck than the client."""
+    """A worker has another version of kcheck than the client."""
 
 
 def identity() -> tuple[str, str]:
@@ -42,14 +42,14 @@ def identity() -> tuple[str, str]:
 
 
 def work(task: Task, wanted: tuple[str, str]) -> Outcome:
-    """Check a repository with the kcheck that is wanted. Raises OtherKcheckError if this one is another."""
+    """Check a repository with a given version of kcheck. Raises OtherKcheckError if this one is another."""
     if identity() != wanted:
         raise OtherKcheckError
     return process.outcome_of(task)
 
 
 class _Call(NamedTuple):
-    """A call of `work`, made where it is unpickled: a scheduler that passes it on as bytes needs no kcheck."""
+    """A call of `work`, unpickled only in the worker, so that the scheduler needs no kcheck."""
 
     task: Task
 
@@ -61,14 +61,14 @@ class _Call(NamedTuple):
 
 
 class DaskEngine:
-    """The workers of a scheduler, or `jobs` threads of this process; later, `jobs` are the most that there were."""
+    """The workers of a scheduler, or `jobs` threads here; once started, `jobs` is their highest number so far."""
 
     def __init__(self, scheduler: str | None, jobs: int) -> None:
         self.jobs = 0 if scheduler else jobs
         self._address = scheduler
 
     def __enter__(self) -> Self:
-        """Start, or reach, the workers. Raises EngineError if they cannot be had, or one has another kcheck."""
+        """Start or reach the workers. Raises EngineError if there are none, or one has another kcheck."""
         with ExitStack() as stack:
             stack.enter_context(_silence())
             address = self._address or stack.enter_context(_local(self.jobs))
@@ -85,7 +85,7 @@ class DaskEngine:
         self._stack.close()
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Check tasks, and yield what becomes of each, in the order in which they end; few are taken ahead.
+        """Check tasks, and yield their outcomes as they finish; only a few tasks are read ahead.
 
         Raises EngineError if there are no workers, one has another kcheck, or the scheduler is gone.
         """
@@ -104,7 +104,7 @@ class DaskEngine:
                     yield running.pop(future), outcome
 
     def _outcome(self, future: Future[Outcome]) -> Outcome | None:
-        """Return what a worker says of a task; None if it is not known yet."""
+        """Return a worker's outcome of a task; None if it is not known yet."""
         try:
             return future.result(timeout=_GATHER)
         except TimeoutError:  # its worker was lost with the outcome, and it is checked again
@@ -122,7 +122,7 @@ class DaskEngine:
             return failed(f"the worker failed: {type(error).__name__}: {error}", can_retry=True)
 
     def _threads(self) -> int:
-        """Count the threads of all workers; where there are none, wait for the first one."""
+        """Count the threads of all workers; if there are none, wait for the first one."""
         if self._client.status != "running":
             raise self._lost()
         try:
@@ -137,7 +137,7 @@ class DaskEngine:
         return threads
 
     def _compare(self) -> None:
-        """Ask each worker for its kcheck."""
+        """Compare the version of kcheck on each worker with this one."""
         try:
             answers = self._client.run(identity, on_error="return")
         except (OSError, RuntimeError) as error:
@@ -152,7 +152,7 @@ class DaskEngine:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep what Dask says of itself from the terminal: what matters becomes an error or a failed repository."""
+    """Keep Dask's messages off the terminal; those that matter become errors or failed repositories."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     with warnings.catch_warnings():
@@ -176,7 +176,7 @@ def _difference(answer: object) -> str:
 
 @contextmanager
 def _local(threads: int) -> Iterator[str]:
-    """Start a worker with so many threads; yield the address of its scheduler. At the end, its checks are ended."""
+    """Start a worker with a number of threads; yield its scheduler's address. On exit, end its checks."""
     options = {"protocol": "inproc://", "dashboard": False}
     worker = {"nthreads": threads, "memory_limit": 0, **options}  # what checks need is in processes of their own
     cluster = SpecCluster({0: {"cls": _Worker, "options": worker}}, {"cls": _Scheduler, "options": options})
@@ -188,10 +188,10 @@ def _local(threads: int) -> Iterator[str]:
 
 
 class _Unseen:
-    """A part of Dask without its pages: `LocalCluster` shows them to the network, also without a dashboard."""
+    """A part of Dask without its web pages, which `LocalCluster` serves even without a dashboard."""
 
     def start_http_server(self, *_arguments: object, **_options: object) -> None:
-        """Start none."""
+        """Start no web server."""
 
 
 class _Scheduler(_Unseen, Scheduler): ...

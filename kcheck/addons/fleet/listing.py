@@ -28,7 +28,7 @@ _UNITS = "vpc.address_units"
 
 
 class Surroundings(Struct, frozen=True):
-    """Names by which clusters share something with those of other repositories; empty if not said."""
+    """Names of limits that clusters share with other repositories; empty if not given."""
 
     account: str = ""
     region: str = ""
@@ -36,14 +36,14 @@ class Surroundings(Struct, frozen=True):
     egress: str = ""
 
     def over(self, other: Surroundings) -> Surroundings:
-        """Fill what is not said here from another one."""
+        """Fill missing names from another one."""
         return replace(other, **{name: text for name, text in asdict(self).items() if text})
 
 
 class Repository(Struct, frozen=True):
-    """A checkout. `name` is its own in the fleet, `folder` absolute.
+    """A checkout. `name` is unique in the fleet, `folder` absolute.
 
-    `surroundings` are those of its environments, by root module and name; those under ("", "") are of the rest.
+    `surroundings` are by root module and environment; those under ("", "") apply to all others.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Repository(Struct, frozen=True):
     surroundings: dict[tuple[str, str], Surroundings] = {}
 
     def around(self, root: str, environment: str) -> Surroundings:
-        """Return what is said of the clusters of a root module in an environment."""
+        """Return the surroundings of a root module in an environment."""
         return self.surroundings.get((root, environment)) or self.surroundings.get(("", "")) or Surroundings()
 
 
 class Stated(Struct, frozen=True):
-    """Limits by account, region (empty: all others) and name, and those shared under a name.
+    """Limits by account, region (empty: all others) and name, and shared limits by key.
 
     `egress` are public addresses, `networks` address units, `reservations` nodes.
     """
@@ -69,7 +69,7 @@ class Stated(Struct, frozen=True):
     reservations: dict[str, int] = {}
 
     def over(self, other: Stated) -> Stated:
-        """Fill what is not said here from another list."""
+        """Fill missing limits from another list."""
         both = (*other.accounts, *self.accounts)
         accounts = {key: other.accounts.get(key, {}) | self.accounts.get(key, {}) for key in both}
         return Stated(
@@ -77,20 +77,20 @@ class Stated(Struct, frozen=True):
         )
 
     def of_account(self, account: str, region: str, use: UseRow) -> int | None:
-        """Return how much an account has of a quota in a region, by its code or its name."""
+        """Return an account's quota in a region, by its code or its name."""
         own = [self.accounts.get(key, {}) for key in ((account, region), (account, ""))] if account else []
         found = (table[name] for table in own for name in (use.key, use.limit_name) if name in table)
         return next(found, None)
 
     def of_key(self, kind: str, key: str) -> int | None:
-        """Return how much there is of something with a name."""
+        """Return the size of a named egress, network or reservation."""
         if kind == "docker-hub" and key in self.egress:
             return self.egress[key] * profiles.limits("any")["docker_hub.pulls"].number
         return {"address-units": self.networks, "reservation": self.reservations}.get(kind, {}).get(key)
 
 
 class Fleet(NamedTuple):
-    """Repositories, and what lists say of the limits that their clusters share."""
+    """Repositories, and the limits their clusters share according to the lists."""
 
     repositories: list[Repository]
     limits: Stated
@@ -119,7 +119,7 @@ def fleet(
 
 
 def _matched(path: str) -> Iterator[Repository]:
-    """List the folders of a path or a pattern, without names."""
+    """List the folders that match a path or pattern; they have no names yet."""
     folders = [path] if os.path.isdir(path) else sorted(filter(os.path.isdir, glob.iglob(path)))
     if not folders:
         raise ConfigError(f"{path}: no such folder, list (.yaml), or pattern of folders")
@@ -139,7 +139,7 @@ def _list(path: str) -> Known[DatumValue]:
 
 
 def _listed(path: str, entries: list[Written]) -> Iterator[Repository]:
-    """Find the repositories of a list."""
+    """Find the repositories in a list."""
     if not entries:
         raise ConfigError(f"{path}: it lists no repository")
     for entry in entries:
@@ -166,7 +166,7 @@ def _entry(folder: str, entry: Written) -> Repository:
 
 
 def _named(found: list[Repository]) -> list[Repository]:
-    """Name each repository: as much of the end of its path as no other one has."""
+    """Name each repository by the shortest unique end of its path."""
     steps = 1
     left = [one for one in found if not one.name]
     names: dict[str, str] = {}
@@ -188,7 +188,7 @@ def _named(found: list[Repository]) -> list[Repository]:
 
 
 def _stated(data: Known[DatumValue]) -> Stated:
-    """Return the shared limits of a list."""
+    """Return the shared limits in a list."""
     written: Written = plain(data)
     accounts: dict[tuple[str, str], dict[str, int]] = {}
     listed = written.get("accounts", [])

@@ -1,6 +1,6 @@
-"""Tasks of workers and their outcomes, each kept in a file as soon as it is known.
+"""Tasks of workers and their outcomes; each outcome is saved as soon as it is known.
 
-A run that is killed leaves what it has found; the next one takes that over where nothing has changed.
+If a run is killed, the next one reuses its outcomes where nothing has changed.
 """
 
 import os
@@ -18,11 +18,10 @@ CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 
 
 class Settings(Struct, frozen=True):
-    """Settings of a repository in the list, in place of its own where not empty.
+    """Settings of a repository in the list; those not empty replace the repository's own.
 
-    `roots` are the folders to be checked, all of them without any. `nodes` are written as for `--nodes`, `price` as for
-    `--price`. Paths are relative to the top of the repository, but those of `rules` and `module_dirs`, which are the
-    fleet's.
+    `roots` are the folders to check, all if empty. `nodes` are written as for `--nodes`, `price` as for `--price`.
+    Paths are relative to the top of the repository, except `rules` and `module_dirs`, which belong to the fleet.
     """
 
     roots: tuple[str, ...] = ()
@@ -46,10 +45,10 @@ class Task(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Result of a task. `rows` is None where it failed, or where it `is_unchanged`.
+    """Result of a task. `rows` is None if it failed, or if it `is_unchanged`.
 
-    `seconds` and `cpu_seconds` are what its check took, `memory` the most bytes it had. `key` is that of what was
-    checked; empty where the next run has to check it again.
+    `seconds` and `cpu_seconds` are the duration of the check, `memory` its peak in bytes. `key` identifies the checked
+    state; empty if the next run has to check it again.
     """
 
     status: str
@@ -66,16 +65,16 @@ class Outcome(Struct, frozen=True):
 
 
 class EngineError(ConfigError):
-    """There is nothing to check repositories with, or not any more."""
+    """There is no engine to check repositories with, or it stopped."""
 
 
 def failed(reason: str, *, can_retry: bool = False) -> Outcome:
-    """Make the outcome of a task without a result; one that may have failed by chance can be retried."""
+    """Make the outcome of a failed task; a random failure can be retried."""
     return Outcome(FAILED, reason, can_retry=can_retry)
 
 
 def encoded(data: object, encode: Callable[[object], bytes] = msgspec.msgpack.encode) -> bytes:
-    """Write data as MessagePack or JSON. Half characters, which names of files may have, become escapes."""
+    """Encode data as MessagePack or JSON. Lone surrogates, possible in file names, become escapes."""
     try:
         return encode(data)
     except UnicodeEncodeError:
@@ -93,14 +92,14 @@ def _escaped(data: object) -> object:
 
 
 class Kept:
-    """The last outcomes below a folder, by the names of repositories."""
+    """Last outcomes in a folder, by the names of repositories."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.join(folder, "outcomes")
         save.make_folder(self._folder)
 
     def outcome(self, name: str) -> Outcome | None:
-        """Read the last outcome; None if there is none, or one of another kcheck."""
+        """Read the last outcome; None if there is none, or it is of another kcheck."""
         try:
             with open(self._path(name), "rb") as file:
                 return msgspec.msgpack.decode(file.read(), type=Outcome)
@@ -108,7 +107,7 @@ class Kept:
             return None
 
     def keep(self, name: str, outcome: Outcome) -> None:
-        """Keep an outcome in place of the one before: whoever reads sees the one or the other."""
+        """Replace the last outcome atomically: readers see the old one or the new one."""
         save.write(self._path(name), encoded(outcome))
 
     def _path(self, name: str) -> str:

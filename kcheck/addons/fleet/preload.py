@@ -1,6 +1,6 @@
-"""Loads and compiles what checks need: imported by the process that they are forked from.
+"""Load and compile what every check needs, in the process that checks are forked from.
 
-Most of what a small repository takes is that; what depends on a repository is asked again in its own check.
+This is most of the time of a check on a small repository. State of a repository is read again in its own check.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from kcheck.text.bundled import EXAMPLES
 
 
 def warm() -> dict[str, Outcome]:
-    """Check an example of each cloud; return what is found, by cloud."""
+    """Check an example of each cloud; return the findings by cloud."""
     rules.load()
     found = {}
     for cloud in CLOUDS:

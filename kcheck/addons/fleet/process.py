@@ -1,4 +1,4 @@
-"""A process for each check, forked from one that has kcheck in memory; nothing of it is left afterwards."""
+"""A process per check, forked from one that has loaded kcheck; no state stays behind."""
 
 import gc
 import multiprocessing
@@ -37,7 +37,7 @@ _is_over = threading.Event()
 
 
 def prepare() -> None:
-    """Start the process that checks are forked from, without waiting until it has all in memory."""
+    """Start the process that checks are forked from; return before it has loaded everything."""
     os.environ["PYTHONSAFEPATH"] = "1"  # the current folder may be a stranger's, and is no place for modules
     multiprocessing.current_process().daemon = False  # workers of Dask are, and may have no children then
     if not _CAN_FORK:
@@ -68,7 +68,7 @@ def all_ended() -> Iterator[None]:
 
 
 def outcome_of(task: Task) -> Outcome:
-    """Check a repository in a process of its own; whatever becomes of it, there is an outcome in bounded time."""
+    """Check a repository in its own process; always return an outcome, in bounded time."""
     begin, data = time.monotonic(), None
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_send, args=(task, sender), daemon=True)
@@ -97,7 +97,7 @@ def outcome_of(task: Task) -> Outcome:
 
 
 def _ended(status: int | None) -> str:
-    """Say how a process ended that brought no outcome."""
+    """Describe how a process ended without an outcome."""
     if status is None or status >= 0:
         return f"its process ended with {status}"
     name = signal.Signals(-status).name
@@ -126,7 +126,7 @@ def _send(task: Task, sender: Connection) -> None:
 
 
 def _end_with_worker() -> None:
-    """End this process when the worker has ended that waits for it."""
+    """End this process when the worker that waits for it has ended."""
     worker = multiprocessing.parent_process()
     if worker is not None:
         worker.join()
@@ -135,7 +135,7 @@ def _end_with_worker() -> None:
 
 @contextmanager
 def _limited(memory: int) -> Iterator[None]:
-    """Let this process use so many more bytes, at most those it may; only Linux counts them."""
+    """Let this process use that many more bytes, within its limit; only Linux counts them."""
     if sys.platform != "linux":
         yield
         return

@@ -1,7 +1,7 @@
-"""The tables of all runs of a fleet, as Parquet files and as one DuckDB file.
+"""Tables of all runs of a fleet, as Parquet files and as one DuckDB file.
 
-A run is a Parquet file in each table's folder; it counts from when that of `runs` is there, which is the last one to be
-moved to its place. The DuckDB file follows them: a copy is brought up to date, and takes the place of the old one.
+A run has a Parquet file in the folder of each table. The file of `runs` is moved into place last; from then on the run
+counts. The DuckDB file follows: a copy of it is updated, and replaces it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TYPES: dict[object, str] = {
 
 @contextlib.contextmanager
 def of_one_run(folder: str) -> Iterator[str]:
-    """Make and lock the folder of one run, whose id is unique.
+    """Make and lock the folder of one run, with a unique id.
 
     Raises ResultsError if another run is going on there, or there can be no tables.
     """
@@ -85,7 +85,7 @@ def runs(folder: str) -> list[str]:
 def write(
     folder: str, run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow] = (), *, keep: int = 100
 ) -> None:
-    """Add a run to the tables at once, and remove all but the last runs.
+    """Add a run to the tables atomically, and remove all but the last runs.
 
     Raises ResultsError if the tables cannot be written.
     """
@@ -115,7 +115,7 @@ def write(
 
 
 class Column(NamedTuple):
-    """A column: its type is one of DuckDB's; one that is `nullable` is null where its value is not known."""
+    """A column with a DuckDB type; if `nullable`, null means unknown."""
 
     name: str
     type: str
@@ -134,7 +134,7 @@ def columns(table: str) -> tuple[Column, ...]:
 
 
 def meaning(table: str) -> str:
-    """Return what a row of a table is."""
+    """Return what a row of a table stands for."""
     return getdoc(TABLES[table].row) or ""
 
 
@@ -149,14 +149,14 @@ def _column(name: str, kind: object, meta: Meta) -> Column:
 
 
 class _Lines:
-    """The rows of a table, as lines of JSON in a file."""
+    """Rows of a table, as JSON lines in a file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.longest = 0
         self._file = file
 
     def add(self, rows: Iterable[Struct], **first: str) -> None:
-        """Add rows, all of which have the same first columns."""
+        """Add rows that have the same first columns."""
         for row in rows:
             line = encoded(first | asdict(row), msgspec.json.encode) + b"\n"
             self.longest = max(self.longest, len(line))
@@ -166,7 +166,7 @@ class _Lines:
 def _write_lines(
     lines: dict[str, _Lines], run: RunRow, ended: Sequence[Ended], kept: Kept, shared: Iterable[SharedRow]
 ) -> None:
-    """Write the rows of a run, those of one repository after those of another."""
+    """Write the rows of a run, one repository after another."""
     lines["runs"].add([run])
     lines["shared_limits"].add(shared, run=run.run)
     for one in ended:
@@ -178,7 +178,7 @@ def _write_lines(
 
 
 def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
-    """Return the row of a repository, and those of what was found in it."""
+    """Return the row of a repository, and the rows of its check."""
     outcome = one.outcome
     last = kept.outcome(one.repository.name) if outcome.status != FAILED else None
     rows = last.rows if last is not None else None
@@ -204,7 +204,7 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
 
 
 def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> None:
-    """Make the Parquet file of a table from its lines. A number of more than 64 bits is null."""
+    """Make the Parquet file of a table from its lines; numbers of more than 64 bits become null."""
     wide = {"BIGINT": "HUGEINT"}
     read = ", ".join(f"{quoted(one.name)}: '{wide.get(one.type, one.type)}'" for one in columns(table))
     cast = ", ".join(f"TRY_CAST({quoted(one.name)} AS {one.type}) AS {quoted(one.name)}" for one in columns(table))
@@ -216,7 +216,7 @@ def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> No
 
 
 def _write_database(database: DuckDBPyConnection) -> None:
-    """Make the DuckDB file of all valid Parquet files, from the earlier one if usable."""
+    """Make the DuckDB file of all valid Parquet files; start from the earlier one if usable."""
     new = f"{_WORK}/{DATABASE}"
     if not _is_copied(database, new):
         database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
@@ -237,7 +237,7 @@ def _write_database(database: DuckDBPyConnection) -> None:
 
 
 def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
-    """Copy the earlier DuckDB file, unless it is unreadable or has other columns."""
+    """Copy the earlier DuckDB file, unless it is unreadable or its columns differ."""
     import duckdb
 
     if not os.path.isfile(DATABASE):
@@ -255,7 +255,7 @@ def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
 
 
 def _add(database: DuckDBPyConnection, table: str, run: str) -> None:
-    """Add the rows of a run to a table; columns that its kcheck lacked are null."""
+    """Add the rows of a run to a table; columns its kcheck did not have are null."""
     source = f"FROM '{_file(table, run)}'"
     there = {str(name) for name, *_ in database.execute(f"DESCRIBE {source}").fetchall()}
     wanted = ", ".join(quoted(one.name) for one in columns(table) if one.name in there)
@@ -281,13 +281,13 @@ def _file(table: str, run: str) -> str:
 
 
 def _remove(run: str, folder: str = ".") -> None:
-    """Remove a run: from when the file of `runs` is gone, it does not count."""
+    """Remove a run, its file of `runs` first, so that a partial run never counts."""
     for table in TABLES:
         save.remove(os.path.join(folder, _file(table, run)))
 
 
 def _remove_unfinished(folder: str) -> None:
-    """Remove what a killed run has left."""
+    """Remove files of runs that were killed."""
     if os.path.isdir(os.path.join(folder, _WORK)):
         shutil.rmtree(os.path.join(folder, _WORK))
     known = set(runs(folder))
@@ -305,7 +305,7 @@ _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 
 @contextlib.contextmanager
 def locked(folder: str) -> Iterator[None]:
-    """Lock an existing folder against other processes; without effect where there are no locks.
+    """Lock an existing folder against other processes; no lock on systems without locks.
 
     Raises ResultsError if another process has it, OSError if the lock file cannot be written.
     """

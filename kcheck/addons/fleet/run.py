@@ -1,4 +1,4 @@
-"""Run over a fleet: check changed repositories, take over the others, lose nothing."""
+"""Run over a fleet: check changed repositories, and reuse the outcomes of the others."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,14 +24,14 @@ class Engine(Protocol):
     jobs: int
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield the outcome of each task, in the order in which they end; few are taken ahead."""
+        """Yield the outcomes of tasks as they finish; only a few tasks are read ahead."""
         ...
 
 
 def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextManager[Engine]]:
-    """Return what starts the workers of a scheduler, or so many of this process; only then is Dask imported.
+    """Return an engine: the workers of a scheduler, or `jobs` local threads; only here Dask is imported.
 
-    Raises EngineError if that is no address of a scheduler.
+    Raises EngineError if `scheduler` is not an address.
     """
     if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
         raise EngineError(f"{scheduler} is not a scheduler; expected tcp://HOST:PORT or tls://HOST:PORT")
@@ -49,7 +49,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
 
 
 class Order(NamedTuple):
-    """Limits of each repository, retries of one that failed, and whether a `fresh` run checks unchanged ones, too."""
+    """Limits for each repository, retries after a failure, and whether a `fresh` run checks unchanged ones, too."""
 
     seconds: float = 600.0
     memory: int = 4 * 1024**3
@@ -58,7 +58,7 @@ class Order(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The outcome of a repository, whose rows are kept: here it is without them."""
+    """Outcome of a repository without its rows, which are saved."""
 
     repository: Repository
     outcome: Outcome
@@ -69,7 +69,7 @@ def run(
     repositories: Sequence[Repository], kept: Kept, start: Callable[[], AbstractContextManager[Engine]], order: Order,
     tell: Callable[[str], None],
 ) -> tuple[list[Ended], int | None]:  # fmt: skip
-    """Check all repositories that have changed, those that take longest first; `tell` is told how far it is.
+    """Check all repositories that have changed, the slowest first; `tell` receives progress.
 
     Also return how many were checked at a time; None if none was. Raises ConfigError if KCHECK_TODAY is no day,
     EngineError if the engine has failed.
@@ -105,7 +105,7 @@ class _Run:
         self._begin, self._failures = time.monotonic(), 0
 
     def changed(self, repositories: Iterable[Repository]) -> list[Repository]:
-        """List the repositories to be checked, those that take longest first; the others have ended."""
+        """List the repositories to check, the slowest first; the others get their last outcome."""
         seconds: dict[str, float] = {}
         for one in repositories:
             last = self._kept.outcome(one.name)
@@ -116,12 +116,12 @@ class _Run:
         return [self.by_name[name] for name in sorted(seconds, key=seconds.__getitem__, reverse=True)]
 
     def task(self, one: Repository) -> Task:
-        """Make the task of a repository, with its key of now: what changes meanwhile is checked by the next run."""
+        """Make the task of a repository, with its current key: later changes are checked by the next run."""
         self._key(one.name)
         return Task(one.name, one.folder, one.settings, self._order.seconds, self._order.memory, self._day)
 
     def end(self, one: Repository, outcome: Outcome, attempt: int) -> None:
-        """Keep the outcome of a repository, and say how far the run is."""
+        """Save the outcome of a repository, and report progress."""
         outcome = replace(outcome, revision=revision(one.folder))
         if not outcome.is_unchanged:
             self._kept.keep(one.name, replace(outcome, key=self._key(one.name) if outcome.status == CHECKED else ""))
@@ -132,7 +132,7 @@ class _Run:
 
 
 def progress(ended: int, repositories: int, failures: int, seconds: float) -> str:
-    """Say how far a run is, and how long the rest takes at that rate."""
+    """Format the progress of a run, and the remaining time at its rate."""
     rate = ended / seconds if seconds else 0.0
     left = (repositories - ended) / rate if rate else 0.0
     failed = f", {failures:,} failed" if failures else ""

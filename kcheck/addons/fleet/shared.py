@@ -28,7 +28,7 @@ _LISTS = {"address-units": "networks", "docker-hub": "egress", "reservation": "r
 
 
 class _Share(NamedTuple):
-    """A cluster's share of a limit. `identity` is empty where the cluster may not be told from others."""
+    """A cluster's share of a limit. `identity` is empty if the cluster may be a copy of another one."""
 
     repository: str
     place: Surroundings
@@ -37,12 +37,12 @@ class _Share(NamedTuple):
 
     @property
     def who(self) -> str:
-        """Name the cluster among those of all repositories."""
+        """Return a name that is unique in the fleet."""
         return f"{self.repository}:{self.use.cluster}"
 
 
 class _Group(NamedTuple):
-    """Identity of a shared limit; `alone` is a cluster of which it is not known with whom it shares."""
+    """Identity of a shared limit; `alone` names a cluster whose partners are unknown."""
 
     kind: str
     account: str
@@ -52,7 +52,7 @@ class _Group(NamedTuple):
 
 
 def of_run(ended: Iterable[Ended], kept: Kept, stated: Stated) -> list[SharedRow]:
-    """List the shared limits of all clusters of a run, one outcome after the other."""
+    """List the shared limits of all clusters of a run."""
     last = ((one.repository, kept.outcome(one.repository.name)) for one in ended if one.outcome.status != FAILED)
     return shared(((one, found.rows.clusters, found.rows.uses) for one, found in last if found and found.rows), stated)
 
@@ -60,7 +60,7 @@ def of_run(ended: Iterable[Ended], kept: Kept, stated: Stated) -> list[SharedRow
 def shared(
     found: Iterable[tuple[Repository, Sequence[ClusterRow], Sequence[UseRow]]], stated: Stated
 ) -> list[SharedRow]:
-    """List the shared limits of clusters: exceeded ones first, then those of which this is not known."""
+    """List the shared limits of clusters: exceeded ones first, then undecided ones."""
     groups: dict[_Group, list[_Share]] = defaultdict(list)
     for repository, clusters, uses in found:
         by_id = {one.cluster: placed(one, repository) for one in clusters}
@@ -73,13 +73,13 @@ def shared(
 
 
 def placed(row: ClusterRow, repository: Repository) -> ClusterRow:
-    """Put a cluster into the account and region of the list instead of the code's."""
+    """Replace the account and region of a cluster by those in the list."""
     around = repository.around(row.root, row.environment)
     return replace(row, account=around.account or row.account, region=around.region or row.region)
 
 
 def sentence(row: SharedRow) -> str:
-    """Say which limit is exceeded, and by how much."""
+    """Format which limit is exceeded, and by how much."""
     where = ", ".join(text for text in (f"account {row.account or 'unknown'}", row.region) if text)
     quota = f"{where}: {row.key} ({row.name})"
     what = quota if row.kind == "quota" else f"{_NOUNS[row.kind]} {row.key or 'unknown'}"
@@ -94,7 +94,7 @@ def sentence(row: SharedRow) -> str:
 
 
 def _share(use: UseRow, cluster: ClusterRow, repository: Repository) -> _Share:
-    """Add to a use what the list says of its cluster."""
+    """Add the list's data on its cluster to a use."""
     said = repository.around(cluster.root, cluster.environment)
     if use.kind == "address-units" and said.network:
         use = replace(use, key=said.network, scope=EVERYWHERE)
@@ -119,7 +119,7 @@ def _group(share: _Share) -> _Group:
 
 
 def _gaps(share: _Share) -> list[str]:
-    """List the keys that the list lacks to add a use to others."""
+    """List the keys missing in the list that are needed to add a use to others."""
     needed = {IN_ACCOUNT: ("account",), IN_REGION: ("account", "region")}.get(share.use.scope, ())
     return [f"{name}:" for name in needed if not getattr(share.place, name)]
 
@@ -145,7 +145,7 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
 
 
 def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
-    """Split shares into those that count, the largest first, and those of the same clusters in copies."""
+    """Split shares into those that count, the largest first, and those of copied clusters."""
     ordered = sorted(shares, key=lambda one: (-one.use.needed, one.repository, one.use.cluster, one.use.is_exact))
     counting: list[_Share] = []
     copies: list[_Share] = []
@@ -157,7 +157,7 @@ def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
 
 
 def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | None, int | None]:
-    """Return how much there is at least and at most, by the list, else by the repositories."""
+    """Return the lower and upper bound of a supply, from the list or else from the repositories."""
     said = stated.of_key(group.kind, group.key)
     if said is not None:
         return said, said
@@ -168,13 +168,13 @@ def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | 
 
 
 def _common(texts: Iterable[str]) -> str:
-    """Return the text that all are; empty if they differ."""
+    """Return the text if all are equal; else empty."""
     found = set(texts)
     return found.pop() if len(found) == 1 else ""
 
 
 def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
-    """Say what would decide whether a limit holds, by its largest share."""
+    """Say which input decides whether a limit holds, for its largest share."""
     (least, most), where = limits, _where(share, key)
     if not share.use.key:
         yield f"not added to others: write {_MISSING[share.use.kind]}"
@@ -189,7 +189,7 @@ def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, i
 
 
 def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
-    """Say what a sum leaves out: copies of clusters, and those that are not known to be of it."""
+    """Say what a sum leaves out: copies of clusters, and clusters that may not share it."""
     if copies:
         names = some([share.who for share in copies], _MOST_NAMES)
         yield f"the same cluster in copies counts once: {names}"
@@ -198,7 +198,7 @@ def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
 
 
 def _where(share: _Share, key: str) -> str:
-    """Say where a limit is written in the list."""
+    """Return where a limit is written in the list."""
     use, place = share.use, share.place
     if use.kind != "quota":
         return f"{_LISTS[use.kind]}: {{{key or 'NAME'}: N}}"

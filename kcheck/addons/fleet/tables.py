@@ -1,7 +1,7 @@
-"""Tables of a fleet's runs: a struct per row, typed columns with meanings. Later versions only add.
+"""Tables of a fleet's runs: a struct per row, typed columns with meanings. Later versions only add columns.
 
-`docs/fleet.schema.json` and the columns of the Parquet and DuckDB files are made from here. Every table but `runs` has
-the columns `run` and, where a row is of one repository, `repository` before its own.
+`docs/fleet.schema.json` and the columns of the Parquet and DuckDB files are made from here. Every table but `runs`
+begins with the column `run` and, if a row is of one repository, `repository`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RepositoryRow(Struct, frozen=True):
 
 
 class ClusterRow(Struct, frozen=True):
-    """A cluster, how far it gets, and what a run on it wastes."""
+    """A cluster, its largest size, and the waste of a run on it."""
 
     cluster: Annotated[str, _is("its id in the repository")]
     name: Annotated[str, _is("what people call it")]
@@ -129,7 +129,7 @@ class FindingRow(Struct, frozen=True):
 
 
 class UndecidedRow(Struct, frozen=True):
-    """A check that waits for an input: one row for each input."""
+    """A check without a decision: one row for each missing input."""
 
     rule: Annotated[str, _is("the rule")]
     object: Annotated[str, _is("the object that is not judged")]
@@ -161,7 +161,7 @@ class UseRow(Struct, frozen=True):
 
 
 class SharedRow(Struct, frozen=True):
-    """A limit that clusters share, with what they take of it together. These are of the whole fleet."""
+    """A limit that clusters of the fleet share, with their total use."""
 
     kind: Annotated[str, _is("quota, address-units, docker-hub or reservation")]
     account: Annotated[str, _is("account, project or subscription; empty if it is not known")]
@@ -178,7 +178,7 @@ class SharedRow(Struct, frozen=True):
 
 
 class Table(NamedTuple):
-    """A table. Its own columns come after `run` (but for `runs`), and `repository` where a row is of one."""
+    """A table. Its own columns come after `run` (except in `runs`) and `repository` (if a row is of one)."""
 
     row: type[Struct]
     of_repository: bool = True
@@ -192,7 +192,7 @@ TABLES = {
 
 
 class Rows(Struct, frozen=True):
-    """Rows of the check of one repository for each table, and its counts."""
+    """Rows from the check of one repository, by table, and their counts."""
 
     clusters: list[ClusterRow] = []
     limits: list[LimitRow] = []

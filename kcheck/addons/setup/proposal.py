@@ -252,7 +252,7 @@ def _leads_out(proposal: Proposal, real: str) -> bool:
 
 
 class _Addition(NamedTuple):
-    """A file of the repository: as a new one, and with an addition; both for the folder that kcheck checks."""
+    """A file for the repository, as a new one and as an addition, both for the folder kcheck checks."""
 
     path: str
     what: str

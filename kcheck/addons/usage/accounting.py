@@ -1,4 +1,4 @@
-"""Amounts that a pod had, used and held of its node in a part of a recording, and their sums."""
+"""Amounts that a pod requested, used and held of its node in part of a recording, and their sums."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ class Share(Struct):
 
 
 class Held(Struct):
-    """Pod in a span: what it had and used, and its share of its node; None if unknown."""
+    """Pod in a span: its requests and use, and its share of its node; None if unknown."""
 
     amounts: Amounts
     share: Share | None
 
 
 def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Held | None:
-    """Compute what a pod had in a span of a recording; None if it was not there."""
+    """Compute the amounts of a pod in a span of a recording; None if the pod was absent."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
     seconds = pod.hours.seconds[low:high]
     before = _before_running(pod, span, recording)
@@ -174,7 +174,7 @@ def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[
 
 
 def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
-    """Yield for each hour of the recording a pod's measured GPU-hours, and the busy ones among them."""
+    """Yield, for each hour of the recording, a pod's measured GPU-hours and the busy part of these."""
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
     count, watched = _cards(pod.requested, cards, node.copies if node else 1)
     for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
@@ -184,7 +184,7 @@ def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, floa
 
 
 def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
-    """Add measurements of tensor cores and power, which have no times of their own."""
+    """Add measurements of tensor cores and power, which have only totals."""
     tensor = [(percent, number) for gpu in cards for percent, number in gpu.tensor.items()]
     samples = sum(number for _, number in tensor)
     if samples:
@@ -196,7 +196,7 @@ def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
 
 
 def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
-    """Return a pod's share of a node with GPUs: it pays for its GPUs, which the others cannot have."""
+    """Return a pod's share of a GPU node: it pays for its GPUs, which others cannot use."""
     share = min(1.0, share)
     if not share:
         return Share(seconds, 0, 0)
@@ -205,9 +205,9 @@ def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
 
 
 def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: bool) -> Share | None:
-    """Return a pod's share of another node: the larger of its shares of cores and memory.
+    """Return a pod's share of a node without GPUs: the larger of its shares of cores and memory.
 
-    It pays for what it requests, or for what it uses where that is more, as in OpenCost's specification:
+    It pays for the larger of its request and its use, as in OpenCost's specification:
     https://www.opencost.io/docs/specification.
     """
     hours = seconds / HOUR
@@ -221,9 +221,9 @@ def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: 
 
 
 def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
-    """Count the seconds for which a pod held its node before it ran, as while its images were pulled.
+    """Count the seconds a pod held its node before it ran, for example while images were pulled.
 
-    None where its start was not seen: it ran before the recording, or began in a gap of it.
+    None if its start was not seen: it started before the recording, or in a gap of it.
     """
     if pod.scheduled is None:
         return 0

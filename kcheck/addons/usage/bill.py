@@ -179,7 +179,7 @@ def _usual_labels() -> dict[str, list[str]]:
 
 
 def _labelled(match: Match, names: Sequence[str], spaces: Mapping[str, str]) -> str:
-    """Return the value by labels of a pod, else of its namespace, else of its code; empty without."""
+    """Return the label's value of a pod, else of its namespace, else of its code; empty without."""
     template, workload = match.template, match.workload
     code = [template.labels, template.annotations] if template is not None else []
     code += [workload.labels] if workload is not None else []
@@ -254,14 +254,14 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
 
 
 def _held(joined: Joined, nodes: Nodes, span: Span) -> dict[int, Held]:
-    """Return what pods held in the span, by their index."""
+    """Return the amounts of pods in the span, by pod index."""
     pods = [match.pod for match in joined.matches]
     found = (accounting.held(pod, nodes.by_name.get(pod.node), span, joined.recording) for pod in pods)
     return {index: one for index, one in enumerate(found) if one is not None}
 
 
 def _charge(found: Held, node: Priced | None, factor: float) -> None:
-    """Add payments to a pod's amounts; `factor` is below 1 if the pods of a node exceed it."""
+    """Add payments to a pod's amounts; `factor` is below 1 if the pods request more than the node has."""
     amounts, share = found.amounts, found.share
     if node is None or node.price is None or share is None:
         amounts.gpu_unpriced, amounts.cpu_unpriced = amounts.gpu_hours, amounts.cpu_requested
@@ -368,7 +368,7 @@ _REPEATED = ("Cron", "Scheduled")
 
 
 def _run(match: Match) -> tuple[str, str, str]:
-    """Identify a run of a job by namespace, kind and name of the outermost owner made for it alone."""
+    """Identify a run of a job by namespace, kind and name of its outermost owner."""
     pod = match.pod
     made = [one for one in joining.chain(pod) if not one.kind.startswith(_REPEATED)]
     return (pod.namespace, made[-1].kind, made[-1].name) if made else (pod.namespace, "Pod", pod.name)
@@ -392,7 +392,7 @@ def _is_gang(match: Match) -> bool:
 
 
 def _waits(matches: Iterable[Match], span: Span) -> dict[int, int]:
-    """Return by pod index the seconds a pod had its node while others of its gang had none."""
+    """Return, by pod index, the seconds a pod held its node while other pods of its gang had none."""
     gangs: dict[tuple[str, str, str], list[tuple[int, Match]]] = {}
     for index, match in enumerate(matches):
         if match.pod.created is not None and _is_gang(match):

@@ -27,7 +27,7 @@ class Facts(Struct):
     installation: Installation
 
     def add(self, found: Slice) -> None:
-        """Add facts that hold at the end of a slice, or held of what ended in it."""
+        """Add facts at the end of a slice, and facts of objects that ended in it."""
         self._pods(found)
         self._times(found)
         self._containers(found)

@@ -131,7 +131,7 @@ class Server:
         return text
 
     def _once(self, path: str, fields: dict[str, str]) -> tuple[Answer, float]:
-        """Return a response, and the seconds after which the server wants a retry."""
+        """Return a response, and the delay the server asks for before a retry."""
         import urllib3
         from urllib3.exceptions import HTTPError
 

@@ -1,4 +1,4 @@
-"""Recording with interruptions: what was recorded is kept in a file, from which the next run goes on."""
+"""Recordings that can be interrupted: progress is saved in a file, and the next run continues from it."""
 
 import os
 import time
@@ -36,7 +36,7 @@ def begin(
 def run(recorder: Recorder, part: str, show: Callable[[str], None]) -> None:
     """Record to the end; save the progress to `part` from time to time, and on failure.
 
-    Raises RecordingError if it failed, with what is in `part`; KeyboardInterrupt if it was stopped, likewise.
+    Raises RecordingError if it failed, KeyboardInterrupt if it was stopped; both say what `part` contains.
     """
     recording = recorder.recording
     saved, cost, at = time.monotonic(), 0.0, recording.until

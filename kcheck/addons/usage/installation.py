@@ -44,7 +44,7 @@ class Installation(Struct):
 
     @property
     def seen_by(self) -> str:
-        """Role that shows running pods here."""
+        """Role of the metric that shows running pods here."""
         return next(role for role in SEEN_BY if role in self.metrics)
 
     @property

@@ -211,7 +211,7 @@ class Merging:
     def __init__(
         self, recording: Recording, seen_by: str, restarts: Mapping[tuple[str, ...], int], killed: set[tuple[str, ...]]
     ) -> None:
-        """Take `restarts` and `killed` as of the recording's begin, so that earlier ones do not count."""
+        """Take `restarts` and `killed` at the recording's begin, so that earlier ones do not count."""
         self.pods: dict[Key, Pod] = {(pod.namespace, pod.name): pod for pod in recording.pods}
         self._recording = recording
         self._nodes = {node.name: node for node in recording.nodes}

@@ -1,4 +1,4 @@
-"""The answer of a report on a fleet, what has changed since the run before, and all other parts."""
+"""Contents of a fleet report: the headline, changes since the run before, and all other parts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 
 
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
-    """Report a run with so many rows of each table; unknown inputs come first where they prevail.
+    """Report on a run with at most `most` rows per table; unknown inputs come first if most clusters have some.
 
     Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
     read.
@@ -35,7 +35,7 @@ def contents(folder: str, owner: str, run: str, most: int) -> Report:
 
 
 def _title(now: Row) -> str:
-    """Answer in one sentence, without its full stop."""
+    """Format the headline, without a full stop."""
     if now.clusters:
         return states_text(now.reaches, now.stops, now.unknown)
     of = repositories(now.repositories)
@@ -43,7 +43,7 @@ def _title(now: Row) -> str:
 
 
 def _lines(now: Row) -> Iterator[str]:
-    """Say what one must know of the answer."""
+    """List the sentences below the headline."""
     if now.clusters:
         yield _waste(now)
     if 0 < now.failed < now.repositories:
@@ -53,7 +53,7 @@ def _lines(now: Row) -> Iterator[str]:
 
 
 def _waste(now: Row) -> str:
-    """Say what runs waste, and of how many clusters that is not known."""
+    """Format the waste of runs, and the number of clusters for which it is unknown."""
     said = []
     if now.priced:
         said.append(f"{dollars(now.waste_least, now.waste_most)} ({counted(now.priced, 'cluster')} with a price)")
@@ -69,7 +69,7 @@ def _waste(now: Row) -> str:
 
 
 def _numbers(found: Numbers) -> Iterator[Number]:
-    """List the numbers that a reader must see first."""
+    """List the key figures."""
     now = found.now
     if now.clusters:
         stops = "stops" if now.stops == 1 else "stop"
@@ -116,7 +116,7 @@ def _changes_part(found: Numbers, most: int) -> Part:
 
 
 def _summary(changes: Sequence[Row]) -> str:
-    """Say how many clusters, findings and repositories have changed, and how."""
+    """Format how many clusters, findings and repositories have changed, and how."""
     said: dict[str, list[str]] = {"cluster": [], "finding": [], "repository": []}
     for (change, severity), count in Counter((one.change, one.severity) for one in changes).items():
         what, _, how = change.partition(" ")
@@ -153,7 +153,7 @@ def _stops_part(found: Numbers, most: int) -> Part:
 
 
 def _called(mechanism: str) -> str:
-    """Name a kind of limit; one of another kcheck is called as that does."""
+    """Return the name of a kind of limit; unknown kinds keep the name of the kcheck that reported them."""
     found = profiles.mechanisms().get(mechanism)
     return found["what"] if found is not None else mechanism
 
@@ -197,7 +197,7 @@ def _over(one: Row) -> Sequence[str]:
 
 
 def _money_part(found: Numbers, most: int) -> Part:
-    """Add up the waste of runs by owner; by repository where there are no owners."""
+    """Sum the waste of runs by owner, or by repository if there are no owners."""
     by, rows = "owner" if found.is_by_owner else "repository", found.rows(own("money"))
     titles = f"{by}, #clusters, #wasted per run, #without a price, #clusters not known, #perhaps counted twice"
     if rows:
@@ -226,7 +226,7 @@ _MISSING = "#clusters, #checks, #repositories, input, >how to give it, >where"
 
 
 def _unknown_part(found: Numbers, most: int) -> Part:
-    """List the inputs that would decide most clusters and checks."""
+    """List the missing inputs that would decide most clusters and checks."""
     now = found.now
     lines = []
     if now.unknown:
@@ -254,7 +254,7 @@ _RULES = "rule, severity, #findings, #repositories, #with a fix, #days there (me
 
 
 def _rules_part(found: Numbers, most: int) -> Part:
-    """List the rules with most errors and warnings, and how long these have been there."""
+    """List the rules with most errors and warnings, and the age of these."""
     now, fixable, has_past = found.now, found.rows(own("fixable")), found.before is not None
     if not now.errors and not now.warnings:
         lines = ["No errors and no warnings."]
@@ -319,7 +319,7 @@ _UNCHECKED = "repository, owner, status, last checked, >reason"
 
 
 def _unchecked_part(found: Numbers, most: int) -> Part:
-    """List the repositories that could not be checked, or in part, and why."""
+    """List the repositories that were not checked, or only in part, and why."""
     rows, total = found.rows("FROM query_repositories WHERE status <> 'checked'"), found.now.repositories
     every = "The repository was" if total == 1 else f"All {total:,} repositories were"
     lines = [] if rows else [f"{every} checked."]
@@ -336,7 +336,7 @@ def _unchecked(one: Row) -> Sequence[str]:
 
 
 def _run_part(found: Numbers) -> Part:
-    """Say how long the run took, and what took longest."""
+    """Format the duration of the run, and its slowest repositories."""
     now = found.now
     by = f"{counted(now.workers, 'worker')} ({now.engine})"
     lines = [f"The run took {time(now.seconds)} with {by}, kcheck {now.version}."]

@@ -1,4 +1,4 @@
-"""A report on a fleet as a page that needs nothing else."""
+"""Fleet report as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LABELS = 4
 
 
 def html(report: Report) -> str:
-    """Render the report as a page, the same bytes for the same numbers."""
+    """Render the report as a page; the same numbers give the same bytes."""
     body = document.markup("fleet_head.html", lines=report.lines, numbers=document.numbers(report.numbers))
     sections = [Section(part.title, _body(part), part.name) for part in report.parts]
     return document.page(Head(report.title, report.about, body), sections, [f"kcheck {__version__}"])
@@ -46,7 +46,7 @@ def _body(part: Part) -> Markup:
 
 
 def chart(runs: Sequence[Row]) -> Picture:
-    """Draw the clusters of some runs, the oldest first."""
+    """Draw the number of clusters in each run, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
     step = document.round_step(most / 4)
     top = -(-most // step) * step

@@ -1,4 +1,4 @@
-"""Parts of a report on a fleet, sentences and tables, and their layout as text and as Markdown."""
+"""Parts of a fleet report, sentences and tables, and their layout as text and Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -26,12 +26,12 @@ class Table(NamedTuple):
 
     @property
     def more(self) -> str:
-        """Say how many rows there are beside these."""
+        """Say how many rows are left out."""
         return f"{self.left:,} more" if self.left > 0 else ""
 
 
 class Part(NamedTuple):
-    """Part of a report; `name` is its anchor, `points` are drawn where pictures can be."""
+    """Part of a report; `name` is its anchor, `points` are plotted where pictures are possible."""
 
     title: str
     name: str
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The answer in one sentence, what it is about, what one must know of it, and the parts."""
+    """Fleet report: headline, scope, sentences below the headline, and parts."""
 
     title: str
     about: str
@@ -55,7 +55,7 @@ def table(
 ) -> Table:
     """Make a table of the first rows, without columns that are empty in all of them.
 
-    Of the titles of columns, "#" is before those of numbers, ">" before those that stand below a row.
+    A column title that begins with "#" is for numbers, one with ">" for cells printed below the row.
     """
     columns = [Column(one.lstrip("#>"), one.startswith("#"), one.startswith(">")) for one in titles.split(", ")]
     shown = list(map(cells, rows[:most]))
@@ -68,27 +68,27 @@ def table(
 
 
 def repositories(number: int) -> str:
-    """Write a number of repositories."""
+    """Format a number of repositories."""
     return counted(number, "repository", "repositories")
 
 
 def number(count: int) -> str:
-    """Write a number in a cell, which stays empty for none."""
+    """Format a number in a cell; empty for zero."""
     return f"{count:,}" if count else ""
 
 
 def dollars(least: float, most: float) -> str:
-    """Write a sum of estimates as a range, in three digits: that is all that is known of it."""
+    """Format a sum of estimates as a range with three digits, which is all the precision it has."""
     return between(*(money(1000 * rough(one) if one >= 100 else round(1000 * one)) for one in (least, most)))
 
 
 def hours(least: float, most: float) -> str:
-    """Write node-hours as a range, likewise."""
+    """Format node-hours as a range with three digits."""
     return between(*(node_hours(3600 * rough(one) if one >= 100 else round(3600 * one)) for one in (least, most)))
 
 
 def time(seconds: float) -> str:
-    """Write how long something took."""
+    """Format a duration."""
     return f"{seconds:.1f} s" if seconds < 10 else readable(round(seconds))
 
 

@@ -1,6 +1,6 @@
-"""Tables of a fleet up to a run, of all repositories or of an owner's.
+"""Tables of a fleet up to a run, for all repositories or one owner.
 
-What `kcheck fleet query` answers is asked by its queries, over views of these.
+`kcheck fleet query` runs its queries over views of these tables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RUNS = "SELECT run FROM fleet.main.runs ORDER BY run DESC"
 
 @contextmanager
 def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
-    """Open the tables up to a run, by default the last, of all repositories or an owner's.
+    """Open the tables up to a run (default: the last), for all repositories or one owner.
 
     Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
     read.
@@ -46,9 +46,9 @@ def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
 
 
 class Numbers:
-    """The numbers of a run: `now` is all that it says of clusters and repositories, see `sql/run.sql`.
+    """Numbers of a run: `now` has its totals of clusters and repositories, see `sql/run.sql`.
 
-    `before` is the run before, None without one; `changes` are those since then, as the query `changes` has them.
+    `before` is the run before, None without one; `changes` since then are rows of the query `changes`.
     """
 
     def __init__(self, database: DuckDBPyConnection, owner: str, run: str, *, is_by_owner: bool) -> None:
@@ -67,21 +67,21 @@ class Numbers:
         self.changes = self.rows("FROM query_changes")
 
     def set(self, **variables: str) -> None:
-        """Set what queries and views look up with `getvariable`."""
+        """Set the variables that queries and views read with `getvariable`."""
         for name, value in variables.items():
             self._database.execute(f'SET VARIABLE "{name}" = ?', [value])
 
     def rows(self, sql: str) -> list[Row]:
-        """Answer a query; the answer to a question of `kcheck fleet query` is the table `query_` and its name."""
+        """Run a query; the answer to `kcheck fleet query NAME` is the table `query_NAME`."""
         found = self._database.execute(sql)
         names = [str(column[0]) for column in found.description or ()]
         return [Row(**dict(zip(names, one, strict=True))) for one in found.fetchall()]
 
     def _keep(self, name: str) -> None:
-        """Keep the answer to a question of `kcheck fleet query` as a table."""
+        """Store the answer to a question of `kcheck fleet query` as a table."""
         self._database.execute(f"CREATE TEMP TABLE query_{name.replace('-', '_')} AS {question(name).sql}")
 
 
 def own(name: str) -> str:
-    """Read a query of reports alone."""
+    """Read a query that only reports use."""
     return files(__package__).joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")

@@ -114,7 +114,7 @@ def _table(
 
 
 def _place(row: Row, bill: Bill) -> str:
-    """Return the place of a job in the code; empty for other rows, which may have many."""
+    """Return where a job is in the code; empty for other rows, which can have many jobs."""
     found = places(row) if bill.by == "job" else []
     return f"{found[0][0]}:{found[0][1]}" if len(found) == 1 else ""
 
