@@ -1,4 +1,4 @@
-"""Paths and settings in; what is there, what is wrong and what fixes it out: the promise to other code."""
+"""Paths and settings in; inventory, findings and fixes out: the stable API for other code."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Project:
 
     @cached_property
     def tree(self) -> Tree:
-        """The files."""
+        """Return the files."""
         return Tree(self._paths, self._overlay, self.config.exclude, self.config.boundary)
 
     @cached_property
@@ -125,7 +125,7 @@ class Project:
         return [one for one in self._linter.reading.skipped if one.what.startswith("cluster")]
 
     def capacity(self, cluster: Cluster) -> list[Wall]:
-        """List the limits of a cluster of the inventory by number of nodes, lowest first, unknown ones last."""
+        """List the limits of a cluster by number of nodes, lowest first, unknown ones last."""
         from kcheck.scale.walls import find_walls
 
         return find_walls(cluster, self.world)

@@ -107,7 +107,7 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
 def _with_commands(
     report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None
 ) -> Report:
-    """Add the next command to printed text, the command line to HTML, and the state before a change to comments."""
+    """Add the next command to text output, the command line to HTML, and the earlier state to comments."""
     names = {format_, *(name for name, _ in outputs)}
     if comparison is not None and names & {"markdown", "github"}:
         report = report._replace(before=comparison.before)
@@ -217,7 +217,7 @@ _OUTPUT = {
 
 
 def command_line(context: click.Context) -> str:
-    """Return the command line that decides the findings, safe to share in a report.
+    """Return the command line that reproduces the findings, safe to share in a report.
 
     Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """
@@ -238,7 +238,7 @@ def command_line(context: click.Context) -> str:
 
 
 def _given(context: click.Context, names: Collection[str | None]) -> list[str]:
-    """Return the arguments given on the command line that another command takes too."""
+    """Return the given command-line arguments that another command also takes."""
     words: list[str] = []
     for param in context.command.params:
         name = param.name or ""

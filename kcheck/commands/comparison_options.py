@@ -43,7 +43,7 @@ _BEGIN = b'{\n "version": 1,\n "folder": '
 
 
 def options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the comparison options to a command, which takes `comparison` instead of them."""
+    """Add the comparison options to a command; it receives one `comparison`."""
 
     @wraps(command)
     def wrapper(
@@ -58,7 +58,7 @@ def options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the comparison options to a command, which takes their values."""
+    """Add the comparison options to a command; it receives their values."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -143,7 +143,7 @@ def results(
     paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool,
     prune: bool = False,
 ) -> tuple[Result, Result]:  # fmt: skip
-    """Check a tree; return the result with and without the findings that a comparison knows, and list those gone."""
+    """Check a tree; return the result with and without known findings, and list those that are gone."""
     from kcheck.api import Project
 
     project = Project(paths, config)

@@ -220,7 +220,7 @@ class _Places:
         return f"{source.path}:{line if now == source.data else self._moved(source.data, now)[line - 1]}"
 
     def _moved(self, then: bytes, now: bytes) -> list[int]:
-        """Map lines of an earlier text to current lines; a removed line maps to the one in its place."""
+        """Map line numbers of an earlier text to current ones; a removed line maps to its replacement."""
         if then not in self.lines:
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)

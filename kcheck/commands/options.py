@@ -1,6 +1,6 @@
-"""Options that several commands share, and the settings made of them.
+"""Options that several commands share, and the settings built from them.
 
-Help and completion import this, so the functions import what only a run needs.
+Help and completion import this, so functions import what only a run needs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Complete names of limits such as eks.pool.quota, from lines of their files."""
+    """Complete names of limits such as eks.pool.quota, from the lines of profile files."""
     names = []
     for cloud, _ in system.entries(PROFILES):
         path, top = os.path.join(PROFILES, cloud, "limits.yaml"), ""
@@ -119,7 +119,7 @@ hook = click.option(
 
 
 def former(name: str, now: str, *, is_flag: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a hidden option that still works for a minor version, and says its new spelling."""
+    """Return a hidden option for an old spelling, which works for one more minor version and prints the new one."""
 
     def told(_context: click.Context, _parameter: click.Parameter, value: T) -> T:
         if value:
@@ -154,7 +154,7 @@ class Command(click.Command):
             self.format_commands(ctx, formatter)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, with --color, which is in the help of `kcheck`."""
+        """Return the parameters without --color, which only the help of `kcheck` lists."""
         return [*super().get_params(ctx), color(hidden=True)]
 
     def invoke(self, ctx: click.Context) -> object:
@@ -248,7 +248,7 @@ _GROUPS = {
 
 
 def with_config(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the shared options to a command, which takes `paths` and `config` instead of them.
+    """Add the shared options to a command; it receives `paths` and `config`.
 
     A command with `hook` does not run for a commit that cannot change its findings.
     """
@@ -265,7 +265,7 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
-    """End the run with 3 when its time is over."""
+    """End the run with exit status 3 when its time limit is reached."""
     try:
         if seconds is not None:
             deadline.start(seconds)
@@ -319,7 +319,7 @@ def _touched(paths: tuple[str, ...]) -> set[str]:
 
 
 class Run(NamedTuple):
-    """A call of a command: its factory of settings, and the arguments that decide the findings.
+    """A call of a command: the function that builds its settings, and the arguments that decide the findings.
 
     `settings` takes the paths, and an `overlay` that replaces some files. `changed` are the files of a commit.
     """
@@ -343,7 +343,7 @@ def _canonical(paths: tuple[str, ...], file: str | None, flags: Mapping[str, obj
 
 
 def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the user's rule folders: of the flag, else of the settings here."""
+    """Return the user's rule folders: from the flag, else from the settings of the working directory."""
     from kcheck.config import settings
 
     return given or settings.load(()).rules
@@ -380,7 +380,7 @@ def tell_bugs(result: Result) -> None:
 
 
 def end_on_bugs(result: Result, *, is_late: bool = False) -> None:
-    """Print bugs; exit if there are any, or if the time is over."""
+    """Print bugs; exit if there are any, or if the time limit was reached."""
     tell_bugs(result)
     if is_late:
         end_late()
@@ -389,7 +389,7 @@ def end_on_bugs(result: Result, *, is_late: bool = False) -> None:
 
 
 def end_late() -> NoReturn:
-    """Print that the time is over, and exit with 3."""
+    """Print that the time limit was reached, and exit with 3."""
     printing.note(f"kcheck: {deadline.reason()}.")
     sys.exit(3)
 
@@ -400,7 +400,7 @@ def bug_status(result: Result) -> int:
 
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
-    """Return the tree of the paths, by default of the working directory; - is a manifest on stdin."""
+    """Return the tree of the paths (default: the working directory); - is a manifest on stdin."""
     overlay = {os.path.realpath("-"): system.standard_input()} if paths == ("-",) else None
     return Tree(list(paths), overlay, config.exclude, config.boundary)
 

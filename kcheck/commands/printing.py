@@ -89,7 +89,7 @@ _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 
 
 def diffs(files: Iterable[File]) -> None:
-    """Print changes for `git apply`, and note those that it would not apply exactly."""
+    """Print changes for `git apply`, and warn about those it would not apply exactly."""
     from kcheck.text.files.save import diff
 
     found = {file.path: diff(file) for file in files}
@@ -116,7 +116,7 @@ _ISSUES = "the project's issue tracker"
 
 
 def bug(error: BaseException) -> None:
-    """Print a bug with its error, to be reported."""
+    """Print a bug with its error, for a bug report."""
     from kcheck.text.errors import description
 
     note(f"kcheck {__version__} failed: {description(error)}")

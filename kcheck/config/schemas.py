@@ -1,4 +1,4 @@
-"""Validate settings, intents and rules against their schemas, with the place of every mistake."""
+"""Validate settings, intents and rules against their schemas, and locate every mistake."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def load(name: str) -> Schema:
 
 
 def below(name: str, steps: Iterable[str | int]) -> Schema | None:
-    """Return the part of a schema for the value at some keys, references resolved; None if there is none."""
+    """Return the part of a schema at some keys, with references resolved; None if there is none."""
     whole = load(name)
     part: Schema | None = whole
     for step in steps:
@@ -115,7 +115,7 @@ def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
-    """Convert a YAML node to data with the places of its parts; 3.0 becomes 3, as in JSON Schema."""
+    """Convert a YAML node to data whose parts know their place; 3.0 becomes 3, as in JSON Schema."""
     from kcheck.text.syntax import yaml
 
     node = yaml.resolve(node)
@@ -129,7 +129,7 @@ def datum(node: yaml.Node) -> Known[DatumValue]:
 
 
 def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
-    """Convert the value of an entry, with a place that begins at its key."""
+    """Convert the value of an entry, with a span that begins at its key."""
     value = datum(entry.value)
     key = entry.key.span
     return Known(value.value, Origin((key.source.span(key.start, value.origin.written.end),)))
@@ -138,7 +138,7 @@ def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
 def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> list[Difference]:
     """List the differences between data and a schema in file order, with the expected values.
 
-    `noun` is the word for its keys, `whole` the one for all of it.
+    `noun` is the word for a key, `whole` the word for the document.
     """
     try:
         mistakes = list(_validator(schema).iter_errors(_json(data)))
@@ -187,7 +187,7 @@ def _unmarked(step: str | int) -> str | int:
 
 
 def nodes_of(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, Known[DatumValue]]]:
-    """Yield data and all that is in it, with the steps to it."""
+    """Yield data and everything inside it, each with its path."""
     yield path, data
     value = data.value
     parts: Iterable[tuple[str | int, Datum]] = ()

@@ -140,7 +140,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
 
 
 def environment(table: Written, near: Callable[[str], str]) -> Environment:
-    """Make an environment of a written one; `near` makes its paths relative to the working directory."""
+    """Build an environment from its settings; `near` makes its paths relative to the working directory."""
     files, workspace = list(map(near, table.get("var_files", ()))), table.get("workspace", "")
     name = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
     made = {

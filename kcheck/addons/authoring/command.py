@@ -58,7 +58,7 @@ def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
 
 
 def _failures(rule: Rule, folders: tuple[str, ...], *, strict: bool) -> list[str]:
-    """List mistakes of a rule with their places, and what its examples fail to show."""
+    """List the mistakes in a rule with their lines, and the failures of its examples."""
     wrong = list(rule_examples.misplaced_presence(rule))
     for example in rule.documentation.examples:
         run = rule_examples.ExampleRun(rule, example, folders)

@@ -90,7 +90,7 @@ class _Watch:
         return replace(config, select=self._select or config.select)
 
     def others(self) -> Iterator[str]:
-        """Yield relevant files that may be outside of the paths: the settings, files they name, and files read."""
+        """Yield relevant files that may be outside the paths: settings, files named there, and files already read."""
         yield from self._settings_files()
         if self._last is None:
             return

@@ -172,7 +172,7 @@ def _exceeded(shared: Iterable[SharedRow]) -> list[str]:
 
 
 def _summary(row: RunRow, output: str) -> str:
-    """Say what was done, and what is to be done next."""
+    """Report what was done, and the next step."""
     import shlex
 
     parts = [f"{row.unchanged:,} unchanged"] * bool(row.unchanged) + [f"{row.failed:,} failed"] * bool(row.failed)

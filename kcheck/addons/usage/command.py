@@ -100,7 +100,7 @@ _OPTIONS = (
 
 
 def with_network(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a Prometheus to a command, which takes `network` instead of them."""
+    """Add the options of a Prometheus to a command; it receives one `network`."""
 
     @wraps(command)
     def wrapper(**given: object) -> None:
@@ -113,7 +113,7 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def recording_of(file: str | None, network: Network, window: str) -> Recording:
-    """Read the recording in a file, or record from a Prometheus; `window` is of the settings, or empty.
+    """Read the recording in a file, or record from a Prometheus; `window` comes from the settings, or is empty.
 
     Raises click.UsageError if neither is given, or both; RecordingError if it cannot be read, or there is no answer.
     """
@@ -130,7 +130,7 @@ def _recorded(network: Network, window: str) -> Recording:
 
 
 def question(network: Network, window: str) -> Question:
-    """Build the question from the options; `window` is of the settings, or empty.
+    """Build the question from the options; `window` comes from the settings, or is empty.
 
     Raises click.UsageError if step or window is out of range.
     """

@@ -39,7 +39,7 @@ class Dated(NamedTuple):
 
 
 def old(found: Iterable[Dated]) -> Iterator[str]:
-    """Yield a line about the old ones of some numbers, and one about an installed kcheck that is old."""
+    """Yield a line about outdated numbers, and one about an outdated installation of kcheck."""
     day, topics, released = today(), dict[str, str](), bundled.compiled("released")
     for one in found:
         if (day - datetime.date.fromisoformat(one.entry.seen)).days > LIFETIMES.get(one.topic, 365):
@@ -53,7 +53,7 @@ def old(found: Iterable[Dated]) -> Iterator[str]:
 
 
 def table(cloud: str, name: str) -> Dated | None:
-    """Return the entry of a table of a cloud; None if it has none."""
+    """Return a cloud's table as an entry with its dates; None if it has none."""
     return next(_parts(f"tables.{cloud}.{name}", profiles.load_own(cloud, name)), None)
 
 
@@ -78,14 +78,14 @@ def numbers() -> Iterator[Dated]:
 
 
 def _tables(cloud: str, path: str) -> Iterator[Dated]:
-    """Yield the tables of a folder; of a table whose parts are dated, the parts."""
+    """Yield the tables of a folder, or their parts if these have dates."""
     for file in sorted(os.listdir(path)):
         if file.endswith(".yaml") and file not in _BY_ENTRY:
             yield from _parts(f"tables.{cloud}.{file.removesuffix('.yaml')}", bundled.load(os.path.join(path, file)))
 
 
 def _parts(name: str, data: object) -> Iterator[Dated]:
-    """Yield the dated parts of a file: the whole, or parts by their names or numbers."""
+    """Yield the dated parts of a file: the whole file, or parts by name or number."""
     if isinstance(data, dict) and "checked" in data and "sources" in data:
         cloud, _, rest = name.partition(".")[2].partition(".")
         own = {"confidence": "", **profiles.provenance(data)}

@@ -127,7 +127,7 @@ class Fields:
         return self._checked(name, tuple)
 
     def count(self, name: str) -> Value[int]:
-        """Count the distinct elements of a list, even if some are unknown."""
+        """Count the distinct elements of a list; some may be unknown."""
         datum = self.raw(name)
         lists = datum.branches if type(datum) is Either else (datum,)
         items = [one.value for one in lists if isinstance(one, Known) and isinstance(one.value, tuple)]
@@ -143,7 +143,7 @@ class Fields:
         return self._checked(name, dict)
 
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
-        """Make a record of the model from the given fields; read all others by name from the table."""
+        """Make a record of the model from the given fields; read all others from the table by name."""
         made = kind(*given, **computed)
         types = _types(type(made))
         found = {
@@ -199,7 +199,7 @@ class Fields:
         return found if found is not None else Unset(self.record.absent((name,)))
 
     def _typed_either(self, value: Either, kind: str, unset: str) -> Known[object] | Unknown:
-        """Convert all candidates; null becomes the default if there is one."""
+        """Convert every candidate of a value; null becomes the default if there is one."""
         options: tuple[Known[object], ...] = candidates(value)
         found: list[Value[object]] = []
         for one in options:
@@ -221,7 +221,7 @@ class Fields:
         return Unset(replace(origin, why=why) if why else origin)
 
     def _why_not(self, entry: FieldEntry, origin: Origin) -> str:
-        """Return why a field cannot be set at its place; empty if it can."""
+        """Return why a field cannot be set in its block; empty if it can."""
         since, path = entry.get("values_since"), origin.missing.path if origin.missing else ()
         if origin.why:
             return origin.why
@@ -230,7 +230,7 @@ class Fields:
         return (self._obstacle(entry, path[-1]) if path else "") or self._not_applied(entry)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
-        """Return why an attribute cannot be added: a conflicting one is set, or a required one is not."""
+        """Return why an attribute cannot be added: a conflicting one is set, or a required one is missing."""
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"

@@ -170,7 +170,7 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
 
 
 def _by_family(name: str) -> tuple[str, str]:
-    """Return family and size of a type of Amazon or Alibaba Cloud, also as SageMaker calls it: ml.p5.48xlarge."""
+    """Split a type of Amazon or Alibaba Cloud into family and size; SageMaker's ml.p5.48xlarge works too."""
     family, _, size = name.removeprefix("ecs.").removeprefix("ml.").rpartition(".")
     return family, size
 
@@ -273,7 +273,7 @@ def families(cloud: str) -> frozenset[str]:
 def price(
     cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, ""), region: str = ""
 ) -> Price | None:
-    """Find the list price of a machine with its `attached` accelerators, of its region if listed; None if nowhere.
+    """Find a machine's list price with `attached` accelerators, in its region if listed; None if not listed at all.
 
     Without a spot price in the list, spot machines cost as much as on demand, and their market says so.
     """
@@ -330,7 +330,7 @@ def quotas(cloud: str, name: str, *, spot: bool, accelerator: str = "") -> list[
 
 
 class Equivalent(NamedTuple):
-    """A machine type and what both have in common: `8 x H100 80 GB` or `32 vCPUs`."""
+    """A machine type, and what it has in common with another: `8 x H100 80 GB` or `32 vCPUs`."""
 
     machine: str
     common: str

@@ -44,7 +44,7 @@ NVIDIA = f"{VENDOR}/gpu"
 
 
 def listed(key: Key) -> tuple[str, ...]:
-    """List the names under a key: those of no cloud, then those of each."""
+    """List the names under a key: those for all clouds first, then those of each."""
     return _listed(key, owners())
 
 
@@ -59,13 +59,13 @@ def pattern(key: Key, flags: int = 0) -> re.Pattern[str]:
 
 
 def vendors(machines: Iterable[str]) -> set[str]:
-    """Return the domains of the resources that count the cards of machines; NVIDIA's if no cloud names another."""
+    """Return the domains of the GPU resources on some machines; NVIDIA's if no cloud names another."""
     named = [(domain, names) for owner in owners() for domain, names in _table(owner).get("machines", {}).items()]
     return {next((own for own, names in named if _pattern(names, 0).search(one)), VENDOR) for one in machines}
 
 
 def scripts() -> dict[str, list[str]]:
-    """Map resource types of machines to their arguments with scripts, or with files for them."""
+    """Map resource types of machines to the arguments that contain scripts or files for them."""
     tables = (_table(owner).get("scripts", {}) for owner in owners())
     return {kind: arguments for table in tables for kind, arguments in table.items()}
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
     """Largest and smallest number of pods of an elastic role; all but `role` are paths."""
 
     class PodPlace(TypedDict, total=False):
-        """A place of pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
+        """Where a kind has its pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
 
         at: str
         count: str
@@ -68,7 +68,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         rigid: NotRequired[bool | str]
 
     class Mechanism(TypedDict):
-        """A kind of wall: its name, its limits, the words it is computed of, and how to move it."""
+        """A kind of wall: its name, its limits, the words it is computed from, and how to move it."""
 
         what: str
         limits: list[str]
@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         whole: NotRequired[bool]
 
     class KindEntry(TypedDict):
-        """Signs of a module that makes things of a kind."""
+        """Signs of a module that creates objects of a kind."""
 
         words: list[str]
         arguments: list[str]
@@ -123,7 +123,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         inputs: dict[str, list[str]]
 
     class UnreadModules(TypedDict):
-        """Signs by which modules without code are recognised."""
+        """Signs that identify modules without code."""
 
         ignored: list[str]
         handed: list[str]
@@ -167,19 +167,19 @@ class ProfileValue(Struct, frozen=True):
 
     @property
     def seen(self) -> str:
-        """The day of its newest source; if unknown, the day it was checked."""
+        """Day of its newest source; if unknown, the day it was checked."""
         return self.checked if self.source_dated == "unknown" else self.source_dated
 
     @property
     def number(self) -> int:
-        """The value, which must be a whole number."""
+        """Value of a whole number."""
         if not isinstance(self.value, int):
             raise TypeError(f"{self.key} is {self.value!r}, no number")
         return self.value
 
     @property
     def text(self) -> str:
-        """The value, which must be a text."""
+        """Value of a text."""
         if not isinstance(self.value, str):
             raise TypeError(f"{self.key} is {self.value!r}, not a string")
         return self.value

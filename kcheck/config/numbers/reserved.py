@@ -24,7 +24,7 @@ class Node(Struct, frozen=True):
 
 
 class Reserved(Struct, frozen=True):
-    """Bounds of what is kept from pods: CPU in millicores, memory and eviction threshold in bytes."""
+    """Bounds of what a node reserves: CPU in millicores, memory and eviction threshold in bytes."""
 
     cpu: Amount
     memory: Amount
@@ -32,7 +32,7 @@ class Reserved(Struct, frozen=True):
 
 
 def by_default() -> Reserved:
-    """Return what the kubelet keeps by default."""
+    """Return the kubelet's default reservations."""
     return Reserved(exactly(0), exactly(0), eviction())
 
 
@@ -42,7 +42,7 @@ def eviction() -> Amount:
 
 
 def taken(steps: str, amount: int, unit: int) -> int:
-    """Sum what steps such as `25% up to 4` take of an amount, each rounded down; bounds are in `unit`."""
+    """Sum the shares that steps such as `25% up to 4` take of an amount, each rounded down."""
     result = reached = 0
     for share, bound in _parsed(steps):
         end = amount if bound is None else min(amount, bound * unit)

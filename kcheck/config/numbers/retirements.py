@@ -88,13 +88,13 @@ class Window(Struct, frozen=True):
 
 
 class Versions(Struct, frozen=True):
-    """Minor versions of a cloud; `effect` is what happens to clusters of one that has ended."""
+    """Minor versions of a cloud; `effect` describes clusters of an unsupported version."""
 
     effect: str
     minors: dict[int, Window]
 
     def window(self, minor: int) -> Window | None:
-        """Return the support of a version; of one older than all listed, that of the oldest."""
+        """Return the support of a version; for one older than all listed, that of the oldest."""
         return self.minors.get(max(minor, min(self.minors)))
 
     def newest(self, has_come: Callable[[datetime.date], bool]) -> int:
