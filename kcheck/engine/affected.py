@@ -1,4 +1,4 @@
-"""Find what a change of files can affect: their objects, and clusters and root modules that depend on them."""
+"""Find what a change of files can affect: objects, clusters and root modules."""
 
 import os
 from collections.abc import Collection
@@ -22,7 +22,7 @@ _OF_OTHERS = ("remote_state", "cluster", "net", "vpc", "vswitch")
 class Affected(NamedTuple):
     """Files that changed, and what depends on them: `paths` of files, root modules, scopes.
 
-    A scope is the id of a cluster, or empty for what has none. In `whole` ones the workloads depend on them, too.
+    A scope is the id of a cluster, or empty for objects without one. In `whole` scopes workloads are affected, too.
     """
 
     changed: set[str]
@@ -32,7 +32,7 @@ class Affected(NamedTuple):
     whole: set[str]
 
     def holds(self, thing: Thing, world: World) -> bool:
-        """Whether a thing is in a changed file, or in a root module or scope that depends on one."""
+        """Whether an object is in a changed file, or in a root module or scope that depends on one."""
         if isinstance(thing, Input):
             return thing.place.source.path in self.changed or (thing.kind == "not-rendered" and bool(self.whole))
         own = owners(thing, world)
@@ -45,7 +45,7 @@ class Affected(NamedTuple):
 
 
 def narrow(linter: Linter, changed: Collection[str]) -> None:
-    """Let a linter judge only what depends on changed files, if all of them were read."""
+    """Restrict a linter to objects that depend on changed files, if all of them were read."""
     read = {one.path for path in changed if (one := linter.tree.sources.get(system.real_path(path))) is not None}
     found = affected(read, linter.reading, linter.world) if len(read) == len(changed) else None
     if found is not None:
@@ -53,7 +53,7 @@ def narrow(linter: Linter, changed: Collection[str]) -> None:
 
 
 def affected(changed: set[str], reading: Reading, world: World) -> Affected | None:
-    """Find what depends on the changed files; None if it may be everything."""
+    """Find what depends on the changed files; None if that may be everything."""
     code = {path for path in changed if path.endswith((*TERRAFORM, *VARIABLES))}
     roots, folders = _roots_of(code, reading, world) if code else (set(), set())
     here = grouped(world.inventory.deployed_things(), lambda thing: thing.place.source.path)
@@ -70,9 +70,9 @@ def affected(changed: set[str], reading: Reading, world: World) -> Affected | No
 
 
 def _roots_of(code: set[str], reading: Reading, world: World) -> tuple[set[str], set[str]]:
-    """Find the roots that read files of Terraform, and the folders of all their modules; none if others may, too.
+    """Find the roots that read the changed Terraform files, and their folders; none if others may read them, too.
 
-    What a root without a cluster makes is there for others, and where it had one, manifests were on that.
+    Other roots and manifests may use what a root creates, or are on a cluster that it had before.
     """
     parts = [(root.configuration.folder, part.configuration) for root in reading.roots for part in root.all()]
     own = (*reading.environments, *world.config.environments)
@@ -90,18 +90,18 @@ def _roots_of(code: set[str], reading: Reading, world: World) -> tuple[set[str],
 
 
 def _is_alone(thing: Thing, reading: Reading) -> bool:
-    """Whether no other workload depends on an object: pods on some nodes, and what belongs to them."""
+    """Whether no other workload depends on an object: pods on selected nodes, and objects that belong to them."""
     is_own = isinstance(thing, Service | FieldError | Manifest) or (isinstance(thing, Workload) and not thing.per_node)
     return is_own and thing.place.source in reading.alone
 
 
 def _scope(thing: Thing, world: World) -> str:
-    """Return the id of a thing's cluster; empty without one."""
+    """Return the id of an object's cluster; empty without one."""
     cluster = known(cluster_of(thing, world))
     return cluster.id if cluster is not None else ""
 
 
 def _scopes(thing: Thing, world: World) -> set[str]:
-    """Return the cluster of a thing, or those on which it may be."""
+    """Return the ids of the clusters that an object is or may be on."""
     homes = world.inventory.candidates_of.get(thing)
     return {_scope(thing, world), *(one.id for one in (homes.clusters if homes else ()))}

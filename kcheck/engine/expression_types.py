@@ -1,7 +1,7 @@
-"""Static types of expressions by the table of words, and the mistakes they show.
+"""Static types of expressions, from the table of words, and type mistakes.
 
 Nothing is evaluated. A value that may be null has to be compared with null first, on either side of `&&` and `||`: CEL
-lets a sure operand decide beside one that fails.
+ignores a failing operand if the other one decides.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Type(NamedTuple):
 
     @property
     def described(self) -> str:
-        """Word and its meaning, as a mistake names it."""
+        """Word and its meaning, as messages print them."""
         meaning = f" ({self.meaning})" if self.meaning else ""
         return f"`{self.word}`{meaning}" if self.word else "this"
 
@@ -267,7 +267,7 @@ class Checker(Struct):
 
 
 class _Scope(NamedTuple):
-    """Variables of macros with the paths they stand for, and the paths that are not null."""
+    """Variables of macros with the paths they stand for, and paths that are not null."""
 
     locals: Mapping[str, tuple[Type, str]]
     sure: frozenset[str]
@@ -281,7 +281,7 @@ class _Scope(NamedTuple):
         return _Scope({**self.locals, name: (type_, path)}, sure)
 
     def path(self, node: Node) -> str:
-        """Return a chain of fields as `a.b[0].c`; empty for all else."""
+        """Return a chain of fields as `a.b[0].c`; empty for other expressions."""
         if node.kind == "ident":
             return self.locals[node.name][1] if node.name in self.locals else node.name
         if node.kind == "select":
@@ -297,7 +297,7 @@ _WHOLE = _Scope({}, frozenset())
 
 
 def facts(node: Node, scope: _Scope = _WHOLE, *, truth: bool) -> frozenset[str]:
-    """Return the paths that cannot be null where a condition is true, or false."""
+    """Return the paths that cannot be null if a condition is true, or if it is false."""
     if node.kind != "call":
         return frozenset()
     name, parts = node.name, node.parts
@@ -350,7 +350,7 @@ def _unit_of(operator: str, sides: list[Type]) -> str:
 
 
 def _measure(unit: str) -> str:
-    """Return the measure of a unit; none for counted things, as pulls may be compared with nodes."""
+    """Return the measure of a unit; none for counts, as pulls may be compared with nodes."""
     return next((measure for measure, units in _MEASURES.items() if unit in units), "")
 
 

@@ -1,4 +1,4 @@
-"""Coverage of a run: what it judged, what it could not judge, and the inputs that would decide that."""
+"""Coverage of a run: objects judged, objects not judged, and the inputs that are missing."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ class Judged(Struct):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing that may matter was left undecided or unread."""
+        """Whether every important check was decided and every important file read."""
         return not (self.inputs or self.is_partial)
 
     @property
     def is_partial(self) -> bool:
-        """Whether a cluster was not judged, or something that may matter was not read."""
+        """Whether a cluster was not judged, or an important file not read."""
         return bool(self.not_judged) or any(not skipped.by_choice for skipped in self.skipped)
 
 
 def judged(world: World, undecided: Iterable[Undecided], reading: Reading, holds: Callable[[Thing], bool]) -> Judged:
-    """Summarize what a run has judged, after its rules, of the things that it `holds`."""
+    """Summarize the coverage of a run, after its rules, for objects that it `holds`."""
     inventory = world.inventory
     clusters = list(filter(holds, inventory.clusters))
     why_not = {cluster: why for cluster in clusters if (why := _why_not(cluster, world)) is not None}
@@ -96,13 +96,13 @@ def judged(world: World, undecided: Iterable[Undecided], reading: Reading, holds
 
 
 def _why_not(cluster: Cluster, world: World) -> UnknownInput | None:
-    """Return why the nodes of a cluster are not known; None where they are."""
+    """Return why the number of nodes of a cluster is unknown; None if it is known."""
     found = first_unknown((world.pools.all_of_cluster(cluster), world.sizes.target(cluster)))
     return unknown_input(found) if found is not None else None
 
 
 def missing_input(value: Unknown, reading: Reading) -> MissingInput:
-    """Return the input that an unknown value needs, whether or not a check waits for it."""
+    """Return the input that an unknown value needs, even if no check waits for it."""
     reason = unknown_input(value)
     return _Inputs((), (reason,), reading).one(reason)
 
@@ -132,7 +132,7 @@ class _Inputs:
         return [self._input(reason, self.places[reason]) for reason in ordered]
 
     def one(self, reason: UnknownInput) -> MissingInput:
-        """Return the input of one reason; perhaps no check waits for it."""
+        """Return the input for one reason, even if no check waits for it."""
         return self._input(reason.cause, self.places.get(reason.cause) or reason.place)
 
     def _input(self, reason: str, place: Span | None) -> MissingInput:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Result(Struct):
     """Input and findings of a run. `decided` counts the checks with an answer.
 
-    `known` counts findings left out as known before, by a baseline or a comparison. It `is_late` if its time was over.
+    `known` counts findings left out because a baseline or a comparison has them. `is_late`: the time limit was reached.
     """
 
     world: World
@@ -65,7 +65,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -
 
 
 class Linter:
-    """Reads a tree and decides rules on what it `holds`; files `kept` by another one are not read again."""
+    """Reads a tree and decides rules on the objects it `holds`; files `kept` from another run are not read again."""
 
     def __init__(
         self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
@@ -86,9 +86,9 @@ class Linter:
             measured.of(self.world)
 
     def result(self, *, until_deadline: bool = False, decide: Decide = Checks.outcome) -> Result:
-        """Decide all rules, each subject's on each of its things by `decide`.
+        """Decide all rules on all objects; `decide` runs the rules of one subject on one object.
 
-        A run `until_deadline` returns what it has found when its time is over, and says what it has not checked.
+        If the run is `until_deadline`, it returns its findings at the time limit, and says what it has not checked.
         """
         result = Result(self.world, self.reading, relevant=_is_relevant(self.reading))
         self._decide_things(result, decide, until_deadline=until_deadline)
@@ -131,7 +131,7 @@ class Linter:
         result.decided += sum(outcome.decided for outcome in outcomes)
 
     def _with_allowed_fixes(self, found: list[Finding], things: list[Thing], checks: Checks) -> list[Finding]:
-        """Withhold fixes that may not be made; of a value that others use too, these are asked, judged or not."""
+        """Withhold fixes that may not be made; for a shared value, also check its other users."""
         if not any(finding.fix for finding in found):
             return found
         from kcheck.engine import may_change
@@ -173,7 +173,7 @@ def _with_set_severities(findings: Iterable[Finding], config: Config) -> Iterato
 
 
 def _pruned(findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
-    """Remove findings that another one on the same object or place makes redundant."""
+    """Remove findings that another finding on the same object or line makes redundant."""
     unless = {rule.name: rule.unless for rule in rules}
     found = {(one.rule, where) for one in findings for where in (one.object, one.span)}
     return [
@@ -192,7 +192,7 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 def _inputs(
     reading: Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterator[Input]:
-    """Yield what the rules of inputs judge: unreadable and unrendered files, and idle or wrong suppressions."""
+    """Yield inputs for rules about files: unreadable and unrendered files, unused and invalid suppressions."""
 
     def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
         path = place.source.path

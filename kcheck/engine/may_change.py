@@ -1,4 +1,4 @@
-"""Withhold fixes that would change a value others need, a protected file, or a place that cannot take it."""
+"""Withhold fixes that would change a shared value or a protected file, or that cannot be written."""
 
 import os
 import re
@@ -30,7 +30,7 @@ from kcheck.text.values import Missing, Origin, Overlaid
 
 
 def withhold_fixes(findings: list[Finding], world: World, tree: Tree, reading: Reading) -> list[Finding]:
-    """Replace each fix that may not be made by its reason; the variables of root modules may refuse a value."""
+    """Replace each forbidden fix by the reason; validations of root variables can forbid a value."""
     judge = _Judge(findings, world, tree, reading)
     result = []
     for one in findings:
@@ -42,20 +42,20 @@ def withhold_fixes(findings: list[Finding], world: World, tree: Tree, reading: R
 
 
 def _in_one_block(one: Span, other: Span) -> bool:
-    """Whether two places of a file of HCL are in one block at its left margin."""
+    """Whether two spans of an HCL file are in the same top-level block."""
     first, last = sorted((one.start, other.start))
     return one.source.data.find(b"\n}", first, last) < 0
 
 
 class _Use(Struct, frozen=True):
-    """A field of a thing that a value sets."""
+    """A field of an object that a value sets."""
 
     owner: str
     name: str
 
 
 class _Judge:
-    """Judges the changes of findings: who else uses a value, and whether the same rule found them too."""
+    """Judges the changes of findings: who else uses a value, and whether the rule reports those users too."""
 
     def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, reading: Reading) -> None:
         self.world = world
@@ -73,7 +73,7 @@ class _Judge:
         self.broken = grouped(broken, attrgetter("source"))
 
     def overlaid(self, finding: Finding) -> Finding:
-        """Move changes into an overlay where a base may not be changed for all its users."""
+        """Move changes to an overlay if the base may not be changed for all its users."""
         changes = list(finding.changes)
         for i, change in enumerate(changes):
             own = change.origin.own if isinstance(change.origin, Overlaid) else None
@@ -108,7 +108,7 @@ class _Judge:
         return f"{broken.location} cannot be read; fix that first" if broken else ""
 
     def _refused(self, changes: Iterable[Change]) -> str:
-        """Return which validation of a variable refuses a new value; empty if none does."""
+        """Return the variable validation that refuses a new value; empty if none does."""
         if not self.roots:
             return ""
         by_place = {change.place: change for change in changes if not change.append}
@@ -152,7 +152,7 @@ class _Judge:
         return ""
 
     def _elsewhere(self, change: Change) -> str:
-        """Say where to write the value instead: in the object's own overlay, if it has one."""
+        """Return where to write the value instead: in the object's own overlay, if it has one."""
         scope = change.owner.partition(":")[0]
         if scope in self.overlays:
             return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
@@ -175,7 +175,7 @@ _WHY = regex(
 
 
 def _above(span: Span, key: str) -> str:
-    """Return a comment with the reason of a value: right above it, or above its lines and about it."""
+    """Return a comment that explains a value: directly above it, or above its block and about it."""
     about, near = " ".join(words_of(key)[-2:]), True
     for number in range(span.begin.line - 1, 0, -1):
         line = span.source.line(number).strip()
@@ -190,7 +190,7 @@ def _above(span: Span, key: str) -> str:
 
 
 def _commented(change: Change) -> str:
-    """Return the comment by which the author chose a value, or left it out; empty without one."""
+    """Return the comment in which the author explains a value or its absence; empty without one."""
     missing, span, why = change.origin.missing, change.origin.written, ""
     if missing is not None:
         off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
@@ -222,7 +222,7 @@ def _validations(_world: World, roots: tuple[Module, ...]) -> Validations:
 
 @once
 def _users(subject: str, name: str, world: World) -> dict[Span | Missing, list[_Use]]:
-    """Map the places that set a field to the things and fields that they set."""
+    """Map the spans that set a field to the objects and fields that they set."""
     result: dict[Span | Missing, list[_Use]] = {}
     for alike in _ALIKE.get((subject, name), (name,)):
         for place, owner in raw_views.users(subject, alike, world):

@@ -1,4 +1,4 @@
-"""Merge findings of one cause into one finding."""
+"""Merge findings with one cause into one finding."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -24,9 +24,9 @@ _TITLES = 3
 
 
 def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
-    """Merge the findings of one cause, each into one that names the others.
+    """Merge the findings with one cause; the merged finding names the other objects.
 
-    One cause is: one place that several objects use; several entries of one list or map, such as the pools of a module
+    One cause is: one value that several objects use; several entries of one list or map, such as the pools of a module
     or the containers of a pod; instances of one block; the images of one file; files that are copies of each other,
     or many of one name with the same finding.
     """
@@ -43,7 +43,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
 
 def named(identity: str, own: str = "") -> str:
-    """Return the name of an object with its environment, root or file, unless that is its `own` one."""
+    """Return an object's name with its environment, root or file, unless these are its `own`."""
     where, colon, address = identity.partition(":")
     root, _, environment = where.partition("@")
     head, _, rest = root.partition("/")
@@ -102,16 +102,16 @@ def _joined(
 
 
 def _agree(group: list[Finding]) -> bool:
-    """Whether no two fixes want different values at one place."""
+    """Whether all fixes of a group agree on the new values."""
     changes = [change for finding in group for change in finding.changes]
     wanted = {(change.place, change.name): change.value for change in changes}
     return all(wanted[change.place, change.name] == change.value for change in changes)
 
 
 def _entries(group: list[Finding]) -> list[list[Finding]]:
-    """Group findings of one rule and file by the innermost list or map with several of them.
+    """Group findings of one rule and file by the innermost list or map that contains several of them.
 
-    Else by the block whose instances they are about.
+    Group the others by the block whose instances they are about.
     """
     lists = [[*_lists(one.span), *[name for name, index, _ in [one.object.partition("[")] if index]] for one in group]
     members: dict[Hashable, set[int]] = {}
@@ -130,7 +130,7 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
 
 
 def _lists(span: Span) -> Iterator[Hashable]:
-    """Yield the lists and maps around a place, innermost first, with the number of the YAML document."""
+    """Yield the lists and maps around a span, innermost first, with the number of the YAML document."""
     keys, source = span.keys, span.source
     document = bisect_right(scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
     for at in range(len(keys) - 1, 0, -1):
@@ -139,7 +139,7 @@ def _lists(span: Span) -> Iterator[Hashable]:
 
 
 def _together(group: list[Finding]) -> Finding:
-    """Return the worst finding, with the objects of the others and the changes these need."""
+    """Return the worst finding, with the objects and changes of the others added."""
     if len(group) == 1:
         return group[0]
     parts = [part for finding in group for part in finding.parts or (finding,)]
@@ -158,7 +158,7 @@ def _dearest(finding: Finding) -> float:
 
 
 def _combined_fix(worst: Finding, group: list[Finding]) -> Fix | None:
-    """Add the changes of other findings to a fix; None if one of them has none."""
+    """Add the changes of the other findings to a fix; None if one of them has no fix."""
     fixes = [finding.fix for finding in group if finding.fix is not None]
     if worst.fix is None or len(fixes) < len(group):
         return None

@@ -40,7 +40,7 @@ class Cap(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """Change of a fix: a place, and a CEL expression for its value or a new list item."""
+    """Change of a fix: the field, and a CEL expression for its value or a new list item."""
 
     place: str
     to: str
@@ -146,7 +146,7 @@ HOLE = regex(r"(?<!\$)\{([a-z]+(?:\.[\w-]+)+)\}")
 
 
 def number(name: str) -> str:
-    """Format the number that a hole of a `why` names; empty if clouds differ, or none has it."""
+    """Format the number for a hole of a `why`; empty if clouds differ, or none has it."""
     found = {(entry.value, entry.unit) for entry in source_entries(name).values() if entry and entry.value is not None}
     value, unit = found.pop() if len(found) == 1 else ("", "")
     if unit == "duration":
@@ -170,7 +170,7 @@ def _documentation(path: str) -> Documentation:
 
 
 def _example(number: int, data: Written) -> Example:
-    """Read an example; without `good`, `fixed` is."""
+    """Read an example; `good` defaults to `fixed`."""
 
     def files(value: str | dict[str, str]) -> dict[str, str]:
         if isinstance(value, str) and value.startswith("@@"):
@@ -186,7 +186,7 @@ def _example(number: int, data: Written) -> Example:
 def patched(files: Mapping[str, str], diff: str) -> dict[str, str]:
     """Apply a diff without line numbers.
 
-    The lines of a hunk must be at one place only, or it is the first below the line behind the `@@`.
+    The lines of a hunk must occur once, or the first match below the line after `@@` counts.
     """
     lines = {name: text.split("\n") for name, text in files.items()}
     for hunk in re.split(r"^@@", diff, flags=re.MULTILINE)[1:]:

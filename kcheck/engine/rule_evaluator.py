@@ -1,4 +1,4 @@
-"""Rules on one thing: whether a condition holds, its severity, its finding and its fix."""
+"""Evaluate rules on one object: condition, severity, finding and fix."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _MOST_RECORDS = 4
 
 @once
 def limits_view(cloud: str, world: World) -> dict[str, object]:
-    """Return the limits as rules see them: limits.group.name of this cloud, limits.cloud.group.name of any cloud.
+    """Return the limits for rules: limits.group.name of this cloud, limits.cloud.group.name of any cloud.
 
-    Only rules of the user's own name a cloud: without them the profiles of other clouds are not read.
+    Only custom rules name a cloud: without them the profiles of other clouds are not read.
     """
     named = owners() if world.config.rules else ()
     return {**{owner: _limits_view(owner, world) for owner in named}, **_limits_view(cloud, world)}
@@ -51,19 +51,19 @@ def _limits_view(cloud: str, world: World) -> dict[str, dict[str, int | str | bo
 
 @cache
 def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel.Expression:
-    """Compile `when && problem`, three-valued: a known no beats an unknown."""
+    """Compile `when && problem` with three values: false wins over unknown."""
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
 def records_expression(expression: str) -> str:
-    """Return an expression for the numbers of the records that another one gives."""
+    """Return an expression for the numbers of the records that another expression returns."""
     return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
 
 
 class Evaluator:
-    """Decides rules on one thing; expressions share one activation, with the `groups` of limits that they name.
+    """Decides rules on one object; expressions share one activation, with the `groups` of limits that they name.
 
-    The runtime copies what an expression names: all limits would take as long as 20 conditions.
+    The runtime copies every variable an expression names: all limits would take as long as 20 conditions.
     """
 
     def __init__(self, view: View, groups: Iterable[str]) -> None:
@@ -80,14 +80,14 @@ class Evaluator:
     # --- values
 
     def evaluate(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> object:
-        """Evaluate to plain data, None for null; UNDECIDED where a value is missing whose candidates do not agree."""
+        """Evaluate to plain data, None for null; UNDECIDED if candidates of a missing value disagree."""
         found = self.options(expression, activation)
         return found[0] if found.count(found[0]) == len(found) else cel.UNDECIDED
 
     def options(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> list[object]:
-        """Evaluate with the data, or others; where that is undecided, with each candidate of the missing values.
+        """Evaluate with this or other data; if undecided, with each candidate of the missing values.
 
-        In an open view, an expression that may take what is missing for absent, or fails, is undecided.
+        In an open view, an expression is undecided if it fails, or may take a missing value for absent.
         """
         compiled = cel.compile(expression, self.variables) if isinstance(expression, str) else expression
         own = activation is None
@@ -105,7 +105,7 @@ class Evaluator:
         return [cel.evaluate(compiled, self.new_activation(self.view.data)) for _ in choices] or [found]
 
     def holds(self, condition: str | cel.Expression) -> bool | None:
-        """Whether a condition holds; None where it is undecided."""
+        """Whether a condition holds; None if undecided."""
         found = self.evaluate(condition)
         if isinstance(found, bool):
             return found
@@ -115,7 +115,7 @@ class Evaluator:
         return None
 
     def verdict(self, rule: Rule) -> bool | Undecided:
-        """Whether the rule's condition holds, or the values it waits for."""
+        """Return whether the rule's condition holds, or the values it waits for."""
         condition = joined_condition(rule.when, rule.problem, self.variables)
         holds = self.holds(condition)
         if holds is None and self.view.open and rule.when:  # where one half looks at what is not known
@@ -126,7 +126,7 @@ class Evaluator:
         return Undecided(rule.name, self.view.thing.id, self.view.thing.place, inputs)
 
     def misfit(self, condition: cel.Expression) -> tuple[UnknownInput, ...]:
-        """Return the error of a condition on what is written; empty if it has none."""
+        """Return the error of a condition on the code as written; empty if it has none."""
         try:
             cel.condition(condition, self.activation)
         except cel.ExpressionError as error:
@@ -135,9 +135,9 @@ class Evaluator:
         return ()
 
     def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:
-        """Return the severity by size, of bounds by the lower one, and whether the size is known.
+        """Return the severity by size, for bounds by the lower one, and whether the size is known.
 
-        It is None where the size is too small to report.
+        The severity is None if the size is too small to report.
         """
         found = self.options(grade.of)
         numbers = [int(value) for value in found if isinstance(value, int | float)]
@@ -154,7 +154,7 @@ class Evaluator:
     # --- findings
 
     def finding(self, rule: Rule) -> Finding | None:
-        """Build the finding of a rule that fires; None where its size is known and too small to report."""
+        """Build the finding of a rule that fires; None if its size is known and too small to report."""
         grade = rule.grade
         by_size, is_known = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
         if by_size is None:
@@ -187,9 +187,9 @@ class Evaluator:
         )
 
     def targets(self, place: str) -> list[Target]:
-        """List the fields that a place names: one, or one for each record of a list.
+        """List the fields that an `at` expression names: one, or one per record of a list.
 
-        In an open view, an object on the way to the field may be not written.
+        In an open view, parents of the field may be missing.
         """
         path: tuple[str, ...] = ()
         while True:
@@ -205,7 +205,7 @@ class Evaluator:
                 return [self.view.target(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
-        """List the numbers of the records that an expression gives: one, or a list of them."""
+        """List the numbers of the records that an expression returns: one, or a list of them."""
         if not expression.replace(".", "").isidentifier():
             found = self.evaluate(records_expression(expression), self.numbered_activation)
             return found if isinstance(found, list) else []
@@ -216,7 +216,7 @@ class Evaluator:
 
     @cached_property
     def numbered_activation(self) -> cel.Activation:
-        """Data with the numbers of all records."""
+        """Data in which every record has its number."""
         return self.activation if self.view.numbered is self.view.data else self.new_activation(self.view.numbered)
 
     def fill(self, text: str) -> str:
@@ -224,9 +224,9 @@ class Evaluator:
         return self.filled(text)[0]
 
     def filled(self, text: str, each: tuple[str, dict[str, object]] | None = None) -> tuple[str, bool]:
-        """Fill the holes of a text; return it and whether all their values are known.
+        """Fill the holes of a text; also return whether all their values are known.
 
-        `each` is the expression of a list, and the record in it that the text is about.
+        `each` is the expression of a list, and the record of it that the text is about.
         """
         from kcheck.engine import rule_words  # types of expressions: only where something is found
 
@@ -250,7 +250,7 @@ class Evaluator:
         return filled[:1].upper() + filled[1:] if parts[:1] == [""] else filled, complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
-        """Return the value of a hole: None for null, what is partly known of it, or UNDECIDED."""
+        """Return the value of a hole: None for null, the known part of a partly known value, or UNDECIDED."""
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
@@ -259,7 +259,7 @@ class Evaluator:
         return self.address(text) or self.view.partly.get(text.strip(), value) if value is cel.UNDECIDED else value
 
     def address(self, text: str) -> str:
-        """Return the code's name of the thing whose `name` a hole shows; empty for all other holes."""
+        """Return the address of the object whose `name` a hole shows; empty for all other holes."""
         try:
             targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
         except cel.SyntaxProblem:  # more than a place
@@ -267,7 +267,7 @@ class Evaluator:
         return next((target.address for target in targets), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
-        """Yield the sentences whose condition holds and whose values are known, of many records the first ones."""
+        """Yield the sentences whose condition holds and whose values are known; of many records only the first."""
         for one in sentences:
             if one.where and not self.holds(one.where):
                 continue
@@ -281,7 +281,7 @@ class Evaluator:
                 yield f"and {len(found) - _MOST_RECORDS:,} more"
 
     def fix(self, rule: Rule) -> tuple[Fix | None, str]:
-        """Return the fix of a finding, or None and what a person must do instead."""
+        """Return the fix of a finding, or None and instructions for a manual change."""
         for obstacle in rule.withheld:
             if self.holds(obstacle.where) is not False:
                 return None, self.fill(obstacle.say)
@@ -314,7 +314,7 @@ class Evaluator:
         return Fix(safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
     def ordered_value(self, text: str) -> Any:
-        """Evaluate an expression; keep the order of map keys, of the expression or of the word that it is."""
+        """Evaluate an expression; keep the order of map keys in the expression or in the word."""
         subject, *steps = text.strip().split(".")
         word: object = self.view.data if subject == self.view.subject else None
         for step in steps:
@@ -322,7 +322,7 @@ class Evaluator:
         return word if isinstance(word, dict) else _ordered(self.evaluate(text), text)
 
     def by_hand(self, change: Change) -> str:
-        """Say which code a person must change: the expression that gives a value, or the source of a plan."""
+        """Return which code to change by hand: the expression that gives a value, or the source of a plan."""
         origin, written = change.origin, change.origin.written
         in_module = origin.within and origin.path[0].startswith("module ")
         if origin.why:
@@ -346,7 +346,7 @@ class Evaluator:
 
 
 def _literal_part(target: Target, value: object) -> write.Part | None:
-    """Find the literal of a computed text whose change gives the text this value."""
+    """Find the literal in a computed text to change, so that the text gets this value."""
     from kcheck.text.syntax.hcl import write
 
     old = None if target.origin.literal or target.origin.missing else target.value
@@ -356,7 +356,7 @@ def _literal_part(target: Target, value: object) -> write.Part | None:
 
 
 def _is_writable(change: Change, target: Target) -> bool:
-    """Whether a change can be made where the value is written, or would be."""
+    """Whether a change can be made where the value is written, or where it would be."""
     origin = change.origin
     if isinstance(change.value, float | bytes) or origin.written.source.derived or origin.why:
         return False
@@ -366,7 +366,7 @@ def _is_writable(change: Change, target: Target) -> bool:
 
 
 def _parts(origin: Origin) -> str:
-    """Name the places of a value with several parts; empty if it has one, or one whose text is private."""
+    """Format where each part of a composed value is written; empty for one part or private text."""
     places = dict.fromkeys(span.location for span in origin.spans)
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
@@ -374,7 +374,7 @@ def _parts(origin: Origin) -> str:
 
 
 def _ordered(value: object, text: str) -> object:
-    """Sort the keys of maps in the order of the expression: CEL keeps none."""
+    """Sort the keys of maps in the order of the expression, which CEL does not keep."""
     if isinstance(value, list):
         return [_ordered(item, text) for item in value]
     if not isinstance(value, dict):
@@ -393,7 +393,7 @@ def _first_line(span: Span) -> str:
 
 
 def _named(origin: Origin, word: str) -> str:
-    """Return the code's name of a value, and say so if it is not set."""
+    """Return the name of a value in the code; note if it is not set."""
     name = last_key(origin.path) or word
     return f"{name} is not set" if origin.missing is not None and origin.missing.path else name
 
@@ -418,7 +418,7 @@ def _with_part(part: write.Part, origin: Origin) -> str:
 
 
 def _unknown(unit: str, after: object) -> str:
-    """Return what stands for an unknown value: nothing for a count whose noun comes next."""
+    """Return the placeholder for an unknown value; none for a count whose noun follows."""
     following = str(after)
     if not unit or "seconds" in unit:
         return "unknown"
@@ -428,7 +428,7 @@ def _unknown(unit: str, after: object) -> str:
 
 
 def _with_unit(value: object, unit: str) -> str:
-    """Format a value, or its bounds, with its unit; counts of things have none, as the message names them."""
+    """Format a value or its bounds with its unit; counts have none, as the message names the objects."""
     if isinstance(value, Amount) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)

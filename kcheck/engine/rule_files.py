@@ -1,4 +1,4 @@
-"""Rule files of an organisation's own, with the place of every mistake."""
+"""Custom rule files, with the line and column of every mistake."""
 
 import os
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _PLAIN = regex(r"\S")
 
 
 class File(Struct, frozen=True):
-    """A file in the shape of a rule: its first document, and the nodes of both."""
+    """A file shaped like a rule: its first document, and the nodes of both."""
 
     path: str
     group: str
@@ -36,7 +36,7 @@ class File(Struct, frozen=True):
     documentation: yaml.Target | None
 
     def location(self, path: tuple[str | int, ...], text: str = "", index: int = 0) -> str:
-        """Return the place of a key, or of a character of a text in its value."""
+        """Return the place of a key, or of a character in the text of its value."""
         if path[0] in ("why", "examples", "mistakes") and not text:
             return self._documentation_place(path)
         node = yaml.get(self.documentation if path[0] == "why" else self.root, *path)
@@ -54,7 +54,7 @@ class File(Struct, frozen=True):
         return outer.span.exact_location
 
     def unknown_numbers(self) -> Iterator[str]:
-        """Yield the holes of its `why` that name no number of the profiles, each with its place."""
+        """Yield the holes of its `why` that name no number of the profiles, each with its line."""
         why = yaml.get(self.documentation, "why")
         for hole in HOLE.finditer(why.text) if isinstance(why, yaml.Scalar) else ():
             if not number(hole[1]):
@@ -63,7 +63,7 @@ class File(Struct, frozen=True):
                 yield f"{self.location(('why',), hole[0])}: there is no number {hole[1]}; {hint}"
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
-        """Return the place of a key of the second document, or of the last existing key on its path."""
+        """Return where a key of the second document is, or the last existing key on its path."""
         found: yaml.Node | None = None
         for i, step in enumerate(path if self.documentation is not None else ()):
             above = yaml.get(self.documentation, *path[:i])
@@ -79,7 +79,7 @@ def is_rule_file(path: str) -> bool:
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:
-    """List the rule files of a folder and of the groups below it as (group, path); a file is itself."""
+    """List the rule files in a folder and its groups as (group, path); a file gives only itself."""
     if is_rule_file(folder):
         yield os.path.basename(os.path.dirname(os.path.abspath(folder))), folder
         return
@@ -132,7 +132,7 @@ def read(group: str, path: str) -> File:
 
 
 def _fix_problem(fix: Written) -> str:
-    """Return which keys a fix lacks or has too many of; empty for a good one."""
+    """Return which keys are missing in a fix, or contradict each other; empty for a good one."""
     forms = [name for name in ("set", "append", "changes") if name in fix]
     if len(forms) != 1:
         return f"fix needs one of set, append and changes, not {' and '.join(forms) or 'none'}"
@@ -149,7 +149,7 @@ def _key(root: yaml.Target, name: str) -> Span:
 def _offset(node: yaml.Scalar, index: int) -> int:
     """Return the byte offset of a character of a scalar in its file.
 
-    Only what is not blank is counted, as a block can be folded anywhere: a blank is behind the text before it.
+    Only non-blank characters are counted, as YAML can fold a block at any blank.
     """
     raw, text = node.span.text, node.text
     begin = raw.find("\n") + 1 if node.style in ("literal", "folded") else 1 if node.style in _CHARACTERS else 0

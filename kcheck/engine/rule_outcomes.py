@@ -1,4 +1,4 @@
-"""Decide the rules of a subject on each of its things; on several clusters, where all of them agree."""
+"""Decide the rules of a subject on its objects; all clusters an object may be on must agree."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -22,7 +22,7 @@ from kcheck.text.values import Known, Origin
 
 
 class Bug(Struct, frozen=True):
-    """A rule or a reader that failed: kcheck's fault, unless the rule is one of the user's `own`."""
+    """A rule or a reader that failed: a bug in kcheck, unless the rule is one of the user's `own`."""
 
     rule: str
     object: str
@@ -31,7 +31,7 @@ class Bug(Struct, frozen=True):
 
 
 class Outcome(Struct):
-    """Results of all rules on one thing; `decided` counts the checks with an answer."""
+    """Results of all rules on one object; `decided` counts the checks with an answer."""
 
     findings: list[Finding] = []
     undecided: list[Undecided] = []
@@ -40,7 +40,7 @@ class Outcome(Struct):
 
 
 class Checks:
-    """Rules of a subject and the things they judge; `bugs` are of rules that do not compile."""
+    """Rules of a subject and the objects they judge; `bugs` are rules that do not compile."""
 
     def __init__(self, subject: str, rules: list[Rule], world: World) -> None:
         self.subject = subject
@@ -58,7 +58,7 @@ class Checks:
         self._words = {subject: {}, "limits": {}, **wanted(*conditions)}
 
     def outcome(self, thing: Thing) -> Outcome:
-        """Decide every rule on one thing."""
+        """Decide every rule on one object."""
         deadline.check()
         result = Outcome()
         try:
@@ -105,7 +105,7 @@ Counted in the order of the things, so that the result does not depend on who ev
 
 
 def _homes(thing: Thing, world: World) -> Candidates | None:
-    """Return the clusters that a thing may be on, if there are several."""
+    """Return the clusters that an object may be on, if there are several."""
     homes = world.inventory.candidates_of
     if not homes:
         return None
@@ -113,7 +113,7 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
 
 
 def owners(thing: Thing, world: World) -> Sequence[Thing]:
-    """Return the workloads of a part of them; anything else itself."""
+    """Return the workloads that contain an object; an object outside of workloads itself."""
     if isinstance(thing, Image):
         return [workload for workload, _ in world.images.uses(thing)]
     return [world.deployed.workload(thing)] if isinstance(thing, PodTemplate | Container) else [thing]
@@ -121,7 +121,7 @@ def owners(thing: Thing, world: World) -> Sequence[Thing]:
 
 @once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
-    """Map the things of a subject that may be on several clusters to the running total of these."""
+    """Map the objects of a subject that may be on several clusters to the running total of these clusters."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
@@ -132,9 +132,9 @@ def _looked_at(subject: str, world: World) -> dict[Thing, int]:
 def decide_on_candidates(
     rule: Rule, check: Undecided, thing: Thing, world: World
 ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:
-    """Decide a check on every cluster a thing may be on.
+    """Decide a check on every cluster an object may be on.
 
-    Returns the verdict and these clusters; where they differ, or are too many, the check and none.
+    Returns the verdict and these clusters; if they differ, or are too many, the check and no clusters.
     """
     found = _homes(thing, world)
     if (
@@ -155,7 +155,7 @@ def decide_on_candidates(
 
 
 def make_finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...]) -> Finding | None:
-    """Build the finding, of several clusters the mildest; None where a size is known and small."""
+    """Build the finding, for several clusters the mildest; None if its size is known and too small."""
     from kcheck.engine.rule_words import looked_at
 
     words = looked_at(rule)
@@ -170,7 +170,7 @@ def make_finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster
 
 
 def _evaluator(rule: Rule, thing: Thing, world: World, words: Wanted, cluster: Cluster | None = None) -> Evaluator:
-    """Make the evaluator of a thing, as if it was on a cluster that it may be on."""
+    """Make the evaluator of an object, as if it were on a cluster that it may be on."""
     if cluster is not None:
         world = world.assuming(cluster)
         if isinstance(thing, Autoscaler | KarpenterPool):

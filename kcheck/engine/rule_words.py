@@ -1,4 +1,4 @@
-"""Words and limits in the expressions of a rule, and the mistakes in them."""
+"""Words and limits in the expressions of a rule, and mistakes in their use."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -41,7 +41,7 @@ class Text(Struct, frozen=True):
 
 
 def texts(rule: Rule) -> Iterator[Text]:
-    """Yield all expressions and places of a rule; of one as it is written, its variables first."""
+    """Yield all expressions and places of a rule; for a rule as written, its variables first."""
     yield from (Text((variables.NAME, one.name), one.expression, "value") for one in rule.variables)
     fires = tuple(filter(None, (rule.when, rule.problem)))
     if rule.when:
@@ -74,7 +74,7 @@ def texts(rule: Rule) -> Iterator[Text]:
 
 
 def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
-    """List the expressions in a text with holes; the text itself as broken if its braces do not match."""
+    """List the expressions in a text with holes; if its braces do not match, the text itself as broken."""
     try:
         parts = cel.holes(text)
     except cel.SyntaxProblem:
@@ -116,18 +116,18 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 @cache
 def looked_at(rule: Rule) -> Wanted:
-    """Return what any expression or place of a rule may read, below its subject and below `limits`."""
+    """Return everything the expressions and places of a rule may read, below its subject and `limits`."""
     return {rule.subject: {}, "limits": {}, **nested(places(rule))}
 
 
 def saving_words(rule: Rule) -> list[Field]:
-    """List the words of a rule that say what its fix saves."""
+    """List the words in a rule's texts that state the saving of its fix."""
     words = (one for one in SUBJECTS.get(rule.subject, ()) if one.type == "saving")
     return [one for one in words if one.name in looked_at(rule)[rule.subject]]
 
 
 def _used_words(one: Text, subject: str, *more: str) -> set[str]:
-    """Return the words that an expression or a place uses; it may name `more` variables."""
+    """Return the words that an expression or a place uses; `more` are additional variables."""
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.kind == "place" else (one.text, "")
@@ -246,7 +246,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
 
 
 def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
-    """Yield variables that are not used, hide a word, or are used without being above."""
+    """Yield variables that are unused, hide a word, or are used before their definition."""
     above: list[str] = []
     uses: set[str] = set()
     every = tuple(one.name for one in rule.variables)
@@ -278,9 +278,9 @@ def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
 
 
 def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
-    """Yield unknown words, values that may be null, wrong kinds, and results of a wrong kind.
+    """Yield unknown words, values that may be null, and operands or results of a wrong type.
 
-    `raw` is the text with the variables of a rule by name: the mistake is shown where it is written.
+    `raw` is the text before variables were inlined: mistakes are shown there.
     """
     found, checker = _check(one, rule.subject)
     for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
@@ -290,7 +290,7 @@ def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
 
 
 def _misfit(one: Text, found: Type) -> str:
-    """Return why the type of an expression does not fit its key; empty if it does."""
+    """Return why the type of an expression does not suit its key; empty if it does."""
     if found.kind == "any":
         return ""
     if one.kind == "place":
@@ -309,7 +309,7 @@ def _misfit(one: Text, found: Type) -> str:
 
 
 def _misplaced(one: Text, found: Type) -> str:
-    """Return why a place is no field of a record or of a list's records; empty if it is."""
+    """Return why a place is not a field of a record, or of a list's records; empty if fine."""
     name = cel.split_place(one.text)[1]
     record = found.of or ANY if found.kind == "list" else found
     if record.kind == "any":
@@ -323,7 +323,7 @@ def _misplaced(one: Text, found: Type) -> str:
 
 
 def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
-    """Yield bounded words that a condition compares twice: both ends do not tell what holds between them."""
+    """Yield bounded words that a condition compares twice, which the two bounds alone cannot decide."""
     compared = [
         (one, word)
         for one in found

@@ -31,7 +31,7 @@ def load() -> tuple[Rule, ...]:
 
 
 def from_files() -> tuple[Rule, ...]:
-    """Read kcheck's own rules, with paths below their folder; the second documents are for people and tests only."""
+    """Read kcheck's own rules, with paths below their folder; skip the second documents (examples and reasons)."""
     from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
     found = rule_files.find(RULES)
@@ -39,7 +39,7 @@ def from_files() -> tuple[Rule, ...]:
 
 
 def read(folder: str) -> list[Rule]:
-    """Read an organisation's own rules from a folder or a file, by group and name.
+    """Read custom rules from a folder or a file, by group and name.
 
     Raises ConfigError if there is no such folder or file, or no rule in it; RuleError if files are not rules; with all
     mistakes, a line each.
@@ -129,12 +129,12 @@ def not_ignorable(config: Config) -> set[str]:
 
 
 def why_not_ignorable(name: str, config: Config) -> str:
-    """Explain that the settings forbid to ignore a rule."""
+    """Explain that the settings forbid ignoring a rule."""
     return f"{name} cannot be ignored (not_ignorable in {config.places.get('not_ignorable', 'the settings')})"
 
 
 def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
-    """Filter rules by names of rules and groups."""
+    """Select rules by the names of rules and groups."""
     wanted = set(names)
     return [rule for rule in rules if {rule.name, rule.group} & wanted]
 
@@ -159,7 +159,7 @@ def check_limits(config: Config, mistakes: Sequence[tuple[str, str]] = ()) -> No
 
 
 def raw_kinds(rules: Iterable[Rule]) -> Raw:
-    """Return the kinds of objects and types of resources that raw rules look at."""
+    """Return the kinds of objects and types of resources that raw rules read."""
     found = grouped(rules, lambda rule: rule.subject)
     every = ([rule.kinds for rule in found.get(subject, ())] for subject in KINDS)
     kinds, types = (None if None in own else frozenset().union(*filter(None, own)) for own in every)
@@ -175,7 +175,7 @@ def _kinds(rule: Rule) -> frozenset[str] | None:
 
 
 def _rule(group: str, path: str, data: Written) -> Rule:
-    """Build a rule; its variables are put into its expressions."""
+    """Build a rule, with variables inlined into its expressions."""
     found = _plain_rule(group, path, data)
     if variables.NAME in data:
         written = replace(found, variables=variables.read(data))

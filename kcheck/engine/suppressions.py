@@ -1,4 +1,4 @@
-"""Suppressions: comments (`# kcheck: ignore[rule] reason`), annotations of objects, and the settings."""
+"""Suppressions of findings: comments (`# kcheck: ignore[rule] reason`), annotations, and settings."""
 
 import os
 import re
@@ -73,7 +73,7 @@ class Suppressions:
                 self._read_annotations(source)
 
     def _read(self, source: Source) -> None:
-        """Read comments, each about its line, or the one below if it is alone, and about blocks that begin there."""
+        """Read comments: each applies to its line, to the line below if alone, and to a block that begins there."""
         found = []
         for match in COMMENT.finditer(source.data):
             span = source.span(match.start(), match.end())
@@ -90,7 +90,7 @@ class Suppressions:
             self._by_block[id(source)] = [(range(span.start, span.end), one) for span, one in pairs]
 
     def _read_annotations(self, source: Source) -> None:
-        """Read annotations, which hold for their whole objects."""
+        """Read annotations, which apply to whole objects."""
         for span, place, value in read_annotations(source):
             suppression = Suppression(place, *parse_annotation(value), annotation=True)
             self.all.append(suppression)
@@ -148,11 +148,11 @@ class Suppressions:
             yield from (suppression for block, suppression in blocks if anchor.start in block)
 
     def _on_line(self, place: Span) -> Sequence[Suppression]:
-        """Return the comments on the first line of a place, and alone above it."""
+        """Return the comments on the first line of a span, and those alone above it."""
         return self._by_line.get((id(place.source), place.begin.line), ())
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
-        """List comments with a reason, each with a rule that they did not silence, though it ran and was decided.
+        """List comments with a reason, each with a rule that ran and was decided but not silenced.
 
         `names` are those of all rules and groups.
         """
@@ -180,7 +180,7 @@ IGNORE = "kcheck.dev/ignore"
 
 
 def parse_annotation(value: str) -> tuple[tuple[str, ...], str]:
-    """Parse an annotation into the rules and groups it names and its reason, empty if it gives none."""
+    """Parse an annotation into the rules and groups it names, and the reason (empty without one)."""
     names, _, reason = value.partition(":")
     return tuple(filter(None, (name.strip() for name in names.split(",")))), reason.strip()
 

@@ -1,4 +1,4 @@
-"""Variables of a rule: named expressions that are put into its other expressions when it is loaded.
+"""Variables of a rule: named expressions, inlined into its other expressions when it is loaded.
 
 CEL has no side effects, so an expression with the text of its variables is evaluated as lazily as
 ValidatingAdmissionPolicy evaluates them, and an unknown value in one decides as it does anywhere else.
@@ -34,9 +34,9 @@ def read(data: Written) -> tuple[Variable, ...]:
 
 
 def bodies(variables: Sequence[Variable]) -> dict[str, str]:
-    """Return what stands for each variable: its expression, with those above it put in.
+    """Return the text that replaces each variable: its expression, with earlier variables inlined.
 
-    Raises ValueError if one is too long, as each of some doubles the one above it.
+    Raises ValueError if one is too long, because each variable doubles the one before it.
     """
     found: dict[str, str] = {}
     for one in variables:
@@ -49,7 +49,7 @@ def bodies(variables: Sequence[Variable]) -> dict[str, str]:
 
 
 def expanded(text: str, bodies: Mapping[str, str]) -> str:
-    """Put variables into an expression; unknown ones stay."""
+    """Inline variables into an expression; unknown names stay."""
     return _USE.sub(lambda found: bodies.get(found[1] or "", found[0]), text)
 
 
@@ -61,7 +61,7 @@ def used(text: str) -> Iterator[tuple[str, int]]:
 def place(
     steps: tuple[str | int, ...], text: str, at: int, variables: Sequence[Variable]
 ) -> tuple[tuple[str | int, ...], str, int]:
-    """Return where a character of an expanded text is written: keys, text, and index in it."""
+    """Return where a character of an expanded text is written: keys, text, and index in the text."""
     put_in = bodies(variables)
     grown = 0
     for found in _USE.finditer(text):
@@ -77,7 +77,7 @@ def place(
 
 
 def expanded_rule(data: Written, bodies: Mapping[str, str], key: str = "") -> Written:
-    """Put variables into all expressions, places and texts of a rule."""
+    """Inline variables into all expressions, places and texts of a rule."""
     if isinstance(data, dict):
         return {name: value if name in _PLAIN else expanded_rule(value, bodies, name) for name, value in data.items()}
     if isinstance(data, list):

@@ -1,1 +1,1 @@
-"""Findings in; edited files out, each proved by a second run, and what of them is new."""
+"""Findings in; edited files out, each proved by a second run; new findings selected."""

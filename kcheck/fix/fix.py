@@ -71,7 +71,7 @@ class State(NamedTuple):
 
 
 class _Worse(NamedTuple):
-    """A regression caused by fixes: a rule, or empty, and the new findings; `bug` means that kcheck is to blame."""
+    """A regression caused by fixes: a rule, or empty, and the new findings; `bug` means kcheck is to blame."""
 
     reason: str
     bug: bool
@@ -80,9 +80,9 @@ class _Worse(NamedTuple):
 
 
 class _Fixer(Struct):
-    """Applies fixes, by the options of `fix`.
+    """Applies fixes, with the options of `fix`.
 
-    `harmful` are rules of fixes, each with that of what one of them brought along.
+    `harmful` maps rules whose fix failed to the rule whose finding it caused.
     """
 
     paths: list[str]
@@ -198,7 +198,7 @@ class _Fixer(Struct):
         return self.divided(state, chosen, worse)
 
     def divided(self, state: State, chosen: list[Finding], worse: _Worse) -> State:
-        """Refuse the fixes that make their own objects worse as one did alone; attempt the others, in halves."""
+        """Refuse fixes that make their own objects worse; attempt the others in halves."""
         groups = fixed_together(chosen)
         own = list(_own(groups, worse)) if len(groups) > 1 else [worse]
         if len(groups) == 1:
@@ -303,7 +303,7 @@ def _all_keys(result: Result) -> set[tuple[str, str]]:
 
 
 def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
-    """Group findings that are fixed together or not at all: a root's pools share the target."""
+    """Group findings that must be fixed together: pools of one root module share the target."""
     groups: dict[object, list[Finding]] = {}
     for i, finding in enumerate(findings):
         shared = any(change.subject == "pool" for change in finding.changes)
@@ -313,7 +313,7 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def _lowered(before: World, after: World) -> _Worse | None:
-    """Return the wall that a cluster meets earlier than any before, in the same mix of pools; None without one."""
+    """Return the limit that a cluster now reaches earlier than any before, with the same mix of pools."""
     clusters = {cluster.id: cluster for cluster in before.inventory.clusters}
     for cluster in after.inventory.clusters:
         own = clusters.get(cluster.id)
@@ -336,7 +336,7 @@ def _brought(found: list[Finding]) -> _Worse:
 
 
 def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
-    """Yield what is worse on the objects that each group of fixes is about or changes; None for nothing."""
+    """Yield the regressions on objects that each group of fixes is about or changes; None for none."""
     on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
     for group in groups:
         names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))

@@ -45,9 +45,9 @@ class FixSaving(NamedTuple):
 
 
 def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> list[list[FixSaving]]:
-    """Estimate what each fix and all together save of each run, the largest first, then changes by hand.
+    """Estimate what each fix, and all together, save in each run: largest first, then manual changes.
 
-    If a wall stops a run, savings are of the run without the wall.
+    If a limit stops a run, savings are of the run without the limit.
     """
     able = {rule.name: rule for rule in rules.selected(config) if rule.subject in _SUBJECTS}
     tree = Tree(paths, None, config.exclude, config.boundary)

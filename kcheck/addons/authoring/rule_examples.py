@@ -134,7 +134,7 @@ class ExampleRun:
 
     @cached_property
     def _needed(self) -> tuple[str, ...]:
-        """Names of the rule and those it leaves objects to; empty, for all, where it judges what others say."""
+        """Return names of rules to run: this rule and rules it defers to; empty for all."""
         needed = [self.rule] if self.rule.subject != "input" else []
         for rule in needed:
             every = rules.all_rules(self._folders) if rule.unless else ()
@@ -249,7 +249,7 @@ def _read(path: str) -> str:
 
 
 def failures(rule: Rule, world: World) -> Iterator[str]:
-    """Yield paths whose missing value changes the rule's verdict, or whose null makes it fail."""
+    """Yield paths whose missing value changes the rule's verdict, or whose null value is an error."""
     if rule.subject in RAW:
         return  # what is absent there is absent
     variables = (rule.subject, "limits")

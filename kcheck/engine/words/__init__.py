@@ -1,1 +1,1 @@
-"""Vocabulary of rules: tables of words, and views of things as plain data."""
+"""Vocabulary of rules: tables of words, and views of objects as plain data."""

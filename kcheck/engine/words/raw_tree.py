@@ -1,4 +1,4 @@
-"""Manifests and Terraform resources as trees of parts, each with its place."""
+"""Manifests and Terraform resources as trees of parts, each with its span."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 100_000
 class Part(NamedTuple):
     """A part of a tree: a plain value, a list or a dict of parts, or an Unknown.
 
-    `inside` is where an absent member would be written.
+    `inside` is where a missing member would be added.
     """
 
     value: Plain | Unknown | list[Part] | dict[str, Part]
@@ -40,7 +40,7 @@ def raw_tree(thing: Thing) -> Part:
 
 
 class _Builder:
-    """Builds the parts of one thing, up to _MOST values."""
+    """Builds the parts of one object, up to _MOST values."""
 
     def __init__(self, place: Span) -> None:
         self.place = place
@@ -63,7 +63,7 @@ class _Builder:
         return self.left < 0
 
     def node(self, node: yaml.Node, place: Span) -> Part:
-        """Convert a YAML node; `place` is its key."""
+        """Convert a YAML node; `place` is the span of its key."""
         target, here = yaml.resolve(node), Origin((place,))
         if self._full():
             return Part(Unknown(f"it has more than {_MOST:,} values"), here)
@@ -131,7 +131,7 @@ def _scalar(value: object) -> Plain | Unknown:
 
 
 def _takes_members(span: Span) -> bool:
-    """Whether a fix can write into the map at a span: it is written there as a map."""
+    """Whether a fix can add a key to the map at a span: the code has a map there."""
     path = span.source.path
     if path.endswith(".json"):
         return not path.endswith((*TERRAFORM, *VARIABLES))

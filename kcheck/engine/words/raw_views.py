@@ -1,7 +1,7 @@
-"""Raw subjects: manifests and Terraform resources as written, for rules about things the model does not have.
+"""Raw subjects: manifests and Terraform resources as written, for rules on objects outside the model.
 
 Their trees are open: an absent key is absent, and so is null. Unknown values are left out of the data too, so a view
-remembers where, and says of an expression whether it would mistake an unknown value for an absent one.
+records them, and says whether an expression would mistake an unknown value for an absent one.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RawView(View):
 
     @cached_property
     def numbered(self) -> dict[str, object]:
-        """Same data with the numbers of all maps in it."""
+        """The same data, with a number in each map."""
         self._parts, self._maps = [], []
         return self._whole()
 
@@ -72,7 +72,7 @@ class RawView(View):
         return data
 
     def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
-        """Convert a part to plain data, without unknown parts and the lists they are in.
+        """Convert a part to plain data, without unknown parts and the lists that contain them.
 
         `above` are the paths of the collections around it, with whether each is a map.
         """
@@ -108,9 +108,9 @@ class RawView(View):
     # --- what expressions may say
 
     def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:
-        """List unknown values that an expression would take for absent.
+        """List unknown values that an expression would treat as absent.
 
-        A selected member is no danger: without it, CEL has no answer.
+        A selected member is safe: without it, CEL has no answer.
         """
         if not self._unknown:
             return ()
@@ -120,7 +120,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reason for reason in found if reason))
 
     def lacks(self, usage: Usage) -> tuple[UnknownInput, ...]:
-        """List what an undecided expression waits for: unknown values, else keys that are not written."""
+        """List what an undecided expression waits for: unknown values, else missing keys."""
         reasons = list(self.hidden(usage))
         for path in sorted(usage.paths):
             steps = path.split(".")
@@ -134,7 +134,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:
-        """Return the first unwritten part of a path in the user's words; empty without one."""
+        """Return the first missing key of a path, in the user's words; empty if none is missing."""
         steps = path.split(".")
         parts = [self._root]
         for i, step in enumerate(steps[1:]):
@@ -148,7 +148,7 @@ class RawView(View):
     # --- places
 
     def target(self, record: int, path: tuple[str, ...]) -> Target:
-        """Return a part; of a path that is not all written, where the rest would be."""
+        """Return a part; if the path is not fully written, return where the rest would be added."""
         part, rest = self._parts[record] if self._parts is not None else self._root, path
         while rest and isinstance(part.value, dict) and (member := part.value.get(rest[0])) is not None:
             part, rest = member, rest[1:]
@@ -165,7 +165,7 @@ class RawView(View):
         return self._maps[number]
 
     def literals(self) -> Iterator[Span]:
-        """Yield the places of its literals."""
+        """Yield the spans of its literals."""
         todo = [self._root]
         while todo:
             part = todo.pop()
@@ -176,12 +176,12 @@ class RawView(View):
 
 
 def view(subject: str, thing: Thing, world: World, fields: Wanted | None = None) -> View:
-    """Build the view of a thing, raw for raw subjects."""
+    """Build the view of an object; raw for raw subjects."""
     return (RawView if subject in SUBJECTS else View)(subject, thing, world, fields)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield the places that set a field, or any literal of a raw subject, with the ids of their things."""
+    """Yield the spans that set a field, or any literal of a raw subject, with the ids of their objects."""
     if subject not in SUBJECTS:
         yield from views.users(subject, name, world)
         return

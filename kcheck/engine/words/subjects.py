@@ -1,4 +1,4 @@
-"""Subjects of rules: their words, by the tables in `tables/`, and their things in an inventory."""
+"""Subjects of rules: their words, from the tables in `tables/`, and their objects in an inventory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -26,7 +26,7 @@ _TABLES = {
 
 
 class _Subjects(Mapping[str, tuple[Field, ...]]):
-    """Words by subject; a table, and the code that computes its words, is imported when first looked up."""
+    """Words by subject; a table, and the code that computes its words, is imported on first use."""
 
     def __init__(self) -> None:
         self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
@@ -69,7 +69,7 @@ _LISTS = {
 
 
 def things(subject: str, world: World) -> Sequence[Thing]:
-    """List the things of a subject."""
+    """List the objects of a subject."""
     inventory = world.inventory
     if subject in _LISTS:
         return list(getattr(inventory, _LISTS[subject]))
@@ -95,7 +95,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
 
 
 def _computed(subject: str, world: World) -> Sequence[Thing]:
-    """List things that the inventory does not hold; the code that makes them is imported where there may be some."""
+    """List computed objects of a subject; their code is imported only if there can be some."""
     inventory, recording = world.inventory, world.config.usage.recording
     match subject:
         case "wall" if inventory.clusters:
@@ -120,7 +120,7 @@ def _computed(subject: str, world: World) -> Sequence[Thing]:
 
 
 def cloud_of(thing: Thing, world: World) -> str:
-    """Return the cloud whose limits apply to a thing; `any` where it is not known."""
+    """Return the cloud whose limits apply to an object; `any` if unknown."""
     if isinstance(thing, Cluster | Subnet | PodRange):
         return thing.cloud
     owner = getattr(thing, "cluster", None)

@@ -1,4 +1,4 @@
-"""Plain data of a subject for CEL, with the reasons of missing values and the origins of known ones.
+"""Plain data of a subject for CEL, with reasons for missing values and origins of known ones.
 
 Unknown fields are absent from a view, unset ones are null. Records of other subjects hold only plain fields, or those
 that are wanted, so a view is finite and has no cycles.
@@ -37,12 +37,12 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 
 @cache
 def wanted(*expressions: Expression) -> Wanted:
-    """Return the fields that expressions read, those of the subject below its name."""
+    """Return the fields that expressions read; fields of the subject are below its name."""
     return nested(path for expression in expressions for path in expression.used.paths)
 
 
 def nested(paths: Iterable[str]) -> Wanted:
-    """Convert paths of fields to fields, each with those below it."""
+    """Convert paths of fields to a tree of fields."""
     result: Wanted = {}
     for path in paths:
         inner = result
@@ -52,7 +52,7 @@ def nested(paths: Iterable[str]) -> Wanted:
 
 
 class Choice(Struct, frozen=True):
-    """Field with several possible values, or one between two; `path` is its name in expressions."""
+    """Field with several possible values, or with bounds; `path` is its name in expressions."""
 
     path: str
     record: dict[str, object]
@@ -61,9 +61,9 @@ class Choice(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """Field at a place: where it is or would be written, its value, and its owner.
+    """Field with its place in the code: where it is or would be written, its value, and its owner.
 
-    `address` is the code's name of the record's thing; empty if it has none.
+    `address` is the name of the record's object in the code; empty if it has none.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Target(Struct, frozen=True):
 
 
 class View:
-    """Plain data of one thing; only the `fields` that are wanted, all if None.
+    """Plain data of one object; only the `fields` that are wanted, all if None.
 
     The shape of an `open` view is unknown to kcheck: errors of a condition there mean undecided.
     """
@@ -101,7 +101,7 @@ class View:
     def _record(
         self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
-        """Read the fields of a thing or a part of a fact; without `fields`, other subjects only at the top."""
+        """Read the fields of an object or a record; without `fields`, follow other subjects only at the top."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
@@ -129,10 +129,10 @@ class View:
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
-        """Remember why a field is missing, with what is known of it: candidates, both ends, or a prefix.
+        """Record why a field is missing, with everything known of it: candidates, bounds, or a prefix.
 
-        A computed word may hand on a field of the model as its reason; candidates of that are not values of the word.
-        What holds at both bounds holds between them, as a bounded number is compared only once.
+        The reason of a computed word may be a model field; its candidates are not values of the word.
+        A condition that holds at both bounds holds between them, as a bounded number is compared only once.
         """
         too_large = f"{field.name} is larger than any number of it can be"
         why = UnknownInput(too_large, too_large) if isinstance(value, Known) else unknown_input(value)
@@ -169,28 +169,28 @@ class View:
                 del one.record[one.name]
 
     def _checked(self, field: Field, value: object, where: str) -> object:
-        """Return a value, if it has the type that the table promises."""
+        """Return a value if it has the type in the table."""
         if {*map(type, _items(field, value))} - {_PYTHON[field.type]}:
             raise TypeError(f"{where} is {value!r}, not {field.type}: a bug in the reader of {self.thing.id}")
         return list(_items(field, value)) if field.kind == "list" else value
 
     @property
     def numbered(self) -> dict[str, object]:
-        """Same data with the numbers of all records in it, by which places are found."""
+        """The same data with a number in each record, by which places are found."""
         return self.data
 
     def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:  # noqa: ARG002 - for views in which absent may be unknown
-        """List unknown values that an expression would take for absent."""
+        """List unknown values that an expression would treat as absent."""
         return ()
 
     def lacks(self, usage: Usage) -> tuple[UnknownInput, ...]:
-        """List the reasons of the values that an undecided expression waits for."""
+        """List the reasons for the missing values of an undecided expression."""
         steps = (path.split(".") for path in sorted(usage.paths - usage.presence))
         outer = (".".join(path[: i + 1]) for path in steps for i in range(len(path)))  # a.b.c needs a.b
         return tuple(dict.fromkeys(self.missing[path] for path in outer if path in self.missing))
 
     def target(self, record: int, path: tuple[str, ...]) -> Target:
-        """Return a field of a record; a computed one has the place of its thing.
+        """Return a field of a record; a computed field is placed at its object.
 
         Raises KeyError if the record's subject has no such field.
         """
@@ -230,7 +230,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield where a field of a subject's things is or would be written, with their ids."""
+    """Yield where a field of a subject's objects is or would be written, with their ids."""
     field = words(subject)[name]
     for thing in things(subject, world):
         value = field.read(thing, world)

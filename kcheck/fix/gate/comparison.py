@@ -1,4 +1,4 @@
-"""New findings: neither in the baseline nor older than a change; and differences between two runs."""
+"""New findings: not in the baseline and not older than a change; and differences between two runs."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def compare(before: Sequence[Finding], now: Sequence[Finding]) -> News:
 
 
 def _whole(findings: Sequence[Finding], surplus: Counter[Identity], others: set[object]) -> list[Finding]:
-    """List findings all of whose identities are in surplus, those without a counterpart in the other run first."""
+    """List findings with all identities in surplus, those without a counterpart in the other run first."""
     found = []
     for finding in sorted(findings, key=lambda one: _said(one) in others):
         if all(surplus[identity] > 0 for identity in finding.identities):
@@ -144,5 +144,5 @@ def _whole(findings: Sequence[Finding], surplus: Counter[Identity], others: set[
 
 
 def _said(finding: Finding) -> object:
-    """Return a finding's content, without its place."""
+    """Return a finding's content, without its location."""
     return finding.identities, finding.severity, finding.message

@@ -114,7 +114,7 @@ class Repository:
         return bool(above) and contains_path(os.path.join(self._git_folder(above), "modules"), folder)
 
     def _check(self) -> None:
-        """Refuse parts of the git folder, and object stores, that lead elsewhere."""
+        """Refuse parts of the git folder and object stores outside of it."""
         self._check_parts(self.folder)
         entry = os.path.join(self.folder, "commondir")
         common = system.real_path(os.path.join(self.folder, _line(entry)))
@@ -225,7 +225,7 @@ def _is_worktree(folder: str, entry: str) -> bool:
 
 
 def _line(path: str) -> str:
-    """Return the first line of a file; empty if there is no file."""
+    """Return the first line of a file; empty if the file is missing."""
     return _text(path).partition("\n")[0].rstrip("\r")
 
 
@@ -240,7 +240,7 @@ class Difference:
     """Changes of the work tree since a commit.
 
     `overlay` maps real paths of changed files to their old bytes, None for new files. `note` tells the user if the
-    comparison is not with the common ancestor.
+    commit has no common ancestor with HEAD, and is compared itself.
     """
 
     def __init__(self, paths: Iterable[str], ref: str, boundary: Boundary | None = None) -> None:
@@ -396,7 +396,7 @@ class Difference:
 
 
 def _changed(old: bytes, new: bytes) -> list[bool]:
-    """Tell for each new line whether the old text lacks it there; line ends do not count."""
+    """Return for each new line whether it is not in the old text; line ends do not count."""
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
     result = [True] * len(after)

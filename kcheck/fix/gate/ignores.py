@@ -96,7 +96,7 @@ class _Place(NamedTuple):
 
 
 def _comment_place(finding: Finding, tree: Tree) -> tuple[_Place | None, str]:
-    """Return the first place at which a comment covers a finding, or why there is none."""
+    """Return the first place where a comment can cover a finding, or why there is none."""
     why = ""
     for anchor in dict.fromkeys((finding.span, *finding.anchors)):
         source = anchor.source

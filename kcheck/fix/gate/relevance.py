@@ -1,4 +1,4 @@
-"""Whether changed files can change findings, decided with as little reading as possible."""
+"""Whether changed files can change findings; reads as little as possible."""
 
 import os
 import re
@@ -48,7 +48,7 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
 
 
 def changing_files(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> Iterator[str]:
-    """Yield the files that a run over `paths` reads, then those that something it reads names."""
+    """Yield files that a run over `paths` reads, then files that these name."""
     own, unclear = _own(config), []
     for path in map(display_path, files):
         matters = _matters(path, disk, config.exclude, own)
@@ -63,7 +63,7 @@ def changing_files(files: Iterable[str], paths: Sequence[str], config: Config, d
 
 
 def _matters(path: str, disk: Disk, exclude: Collection[str], own: Collection[str]) -> bool | None:
-    """Whether a file matters, as the settings' `own` do; None if only where other files name it."""
+    """Whether a file matters, like the files in the settings (`own`); None if only references decide."""
     if any(matches(path, pattern) for pattern in exclude):
         return False
     name = os.path.basename(path)
@@ -110,7 +110,7 @@ _PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
 def _is_named(path: str, tree: Tree) -> bool:
-    """Whether Terraform, a kustomization or a manifest contains or may compute the name of a file."""
+    """Whether Terraform, a kustomization or a manifest names a file, or may compute its name."""
     name = os.path.basename(path).encode()
     terraform = [source for folder in tree.folders for source in folder.terraform]
     others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
@@ -120,7 +120,7 @@ def _is_named(path: str, tree: Tree) -> bool:
 
 
 def _may_name(source: Source, path: str) -> bool:
-    """Whether a Terraform expression may give the file's path; true if its paths cannot be told."""
+    """Whether a Terraform expression may return the file's path; true if unknown."""
     texts = computed_paths(source.data)
     return texts is None or any(_may_be_path(text, path, source) for text in texts)
 

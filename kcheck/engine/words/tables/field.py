@@ -29,9 +29,9 @@ _VALUES = (Known, Unset, Unknown)
 class Field(Struct, frozen=True):
     """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
 
-    `type` is int, string, bool, or the other subject's name; `unit` is how messages print it. A `direct` word is a
-    field of the model, whose candidates count where it is not known. Of a `bounded` number perhaps only the bounds are
-    known, so it may be compared by < and > only, and once in a condition.
+    `type` is int, string, bool, or the other subject's name; messages print `unit`. A `direct` word is a field of the
+    model, whose candidates count if it is unknown. If a number is `bounded`, only its bounds may be known, so a
+    condition may compare it only once, by < or >.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Field(Struct, frozen=True):
     bounded: bool = False
 
     def read(self, thing: object, world: World) -> Value[object] | list[Any]:
-        """Read this word of a thing; Unknown where it lacks a value that it needs."""
+        """Read this word of an object; Unknown if a value it needs is missing."""
         try:
             found = self.compute(thing, world)
         except NotKnown as error:
@@ -59,7 +59,7 @@ class Field(Struct, frozen=True):
 
 
 def simple(name: str, type_: str, meaning: str, unit: str = "", *, nullable: bool = True) -> Field:
-    """Define a property of a class of the model, or a field of two, as a word."""
+    """Define a word for a property of a model class, or a field of two classes."""
     return Field(name, "scalar", type_, unit, nullable, meaning=meaning, compute=_value(name, ""), direct=True)
 
 
@@ -72,17 +72,17 @@ def made(
 
 
 def record(name: str, subject: str, meaning: str, read: Read, *, nullable: bool = False) -> Field:
-    """Define a field that is one thing of another subject."""
+    """Define a word whose value is one object of another subject."""
     return Field(name, "record", subject, unit="", nullable=nullable, meaning=meaning, compute=read)
 
 
 def records(name: str, subject: str, meaning: str, read: Read) -> Field:
-    """Define a field that lists things of another subject."""
+    """Define a word whose value is a list of objects of another subject."""
     return Field(name, "records", subject, unit="", nullable=False, meaning=meaning, compute=read)
 
 
 def named(meaning: str) -> Field:
-    """Define the name of a thing; where none is written, its address in the code."""
+    """Define the word for the name of an object, or its address in the code if it has no name."""
 
     def read(thing: Thing, _world: World) -> Value[object]:
         value: Value[str] = attrgetter("name")(thing)
