@@ -121,7 +121,7 @@ def _node_addresses(intent: Intent) -> int:
 
 
 def _refused(intent: Intent) -> str:
-    """Return why ACK cannot use one of the machine types; empty if it can use all."""
+    """Return why ACK cannot use one of the machine types; empty if it can use them all."""
     pattern = str(recommended.values(intent.cloud)["image.confidential"])
     found = [name for name in intent.machines if re.fullmatch(pattern, name)]
     return f"{found[0]}: {recommended.reasons(intent.cloud)['image.confidential']}" if found else ""

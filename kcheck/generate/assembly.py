@@ -1,4 +1,4 @@
-"""Turn an intent into files: draft them, read them back, size the ranges, and refuse impossible intents."""
+"""Turn an intent into files: generate, check, size the ranges, and refuse impossible intents."""
 
 import os
 from importlib import import_module
@@ -53,7 +53,7 @@ class Generator(Protocol):
 
 
 class ImpossibleError(Exception):
-    """Raised for an impossible intent: the wall that forbids it, and the nearest possible intent."""
+    """Raised for an impossible intent: the limit in the way, and the nearest possible intent."""
 
 
 class Output(Struct):
@@ -81,7 +81,7 @@ class _Assembled(Struct):
 def generate(intent: Intent) -> Output:
     """Generate the files for an intent, deterministically.
 
-    Raises ImpossibleError if a wall cannot be moved, or the network has too little room.
+    Raises ImpossibleError if a limit cannot be raised, or the network has too little room.
     """
     made = _assemble(intent)
     if isinstance(made, str):
@@ -182,7 +182,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
 
 
 def _why_impossible(made: _Assembled) -> str:
-    """Return why a cluster is impossible: a wall that stays, or the cloud's own reason; empty if possible."""
+    """Return why a cluster is impossible: a limit that stays, or the cloud's own reason; empty if possible."""
     for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
             return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"

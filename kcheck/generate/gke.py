@@ -265,5 +265,5 @@ def _networks(intent: Intent) -> list[Network]:
 
 
 def _subnet_bits(intent: Intent) -> int:
-    """Return by how many bits a GPU subnet's prefix is longer than that of the range for all of them."""
+    """Return how many bits longer a GPU subnet's prefix is than the prefix of the whole GPU range."""
     return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()

@@ -194,7 +194,7 @@ def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
 
 
 def _zone(form: str, region: str, letter: str) -> str:
-    """Format a zone name; `joint` is a dash where the region ends with a letter: cn-beijing-a, but us-east-1a."""
+    """Format a zone name; `joint` is a dash if the region ends with a letter: cn-beijing-a, but us-east-1a."""
     return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
@@ -237,7 +237,7 @@ def _fabric(usual: recommended.Values, gpus: object) -> str:
 
 
 def _mistakes(intent: Intent, usual: recommended.Values) -> Iterator[str]:
-    """Yield what contradicts another field or does not fit the cloud."""
+    """Yield fields that contradict each other or do not fit the cloud."""
     yield from _wrong_choices(intent, usual)
     yield from _wrong_machines(intent, usual)
     for field, cidrs in (
@@ -280,7 +280,7 @@ def _wrong_choices(intent: Intent, usual: recommended.Values) -> Iterator[str]:
 
 
 def _wrong_machines(intent: Intent, usual: recommended.Values) -> Iterator[str]:
-    """Yield machines with other GPUs than the first, or others than NVIDIA's."""
+    """Yield machines whose GPUs differ from the first machine's, or are not NVIDIA's."""
     for name in intent.machines:
         if re.search(str(usual["intent.other_accelerators"]), name):
             yield f"machines: the accelerators of {name} are not NVIDIA's; kcheck generates for those only"
@@ -329,7 +329,7 @@ def resized(intent: Intent, nodes: int) -> Intent:
 
 
 def _largest_market(intent: Intent) -> int:
-    """Return the larger of the on-demand and spot nodes: a job runs on one kind."""
+    """Return the larger number of on-demand and spot nodes: a job runs on one kind."""
     return max(intent.nodes - intent.spot_nodes, intent.spot_nodes)
 
 

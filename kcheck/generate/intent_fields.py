@@ -57,7 +57,7 @@ class CodeReader:
             self.training.unsized, self.training.left_out, self.training.assumed = "", [], []
 
     def fields(self) -> Iterator[tuple[str, Value[object]]]:
-        """Yield every field with its value; fields that the code does not set have none."""
+        """Yield every field with its value, or with none if the code does not set it."""
         training, cluster, nodes = self.training, self.cluster, self._nodes()
         yield "name", _name(cluster.name)
         yield "account", self._account()
@@ -87,7 +87,7 @@ class CodeReader:
         yield "network.api_ranges", self._api_ranges()
 
     def doubts(self) -> Iterator[str]:
-        """Yield what could not be read, with its place, and what may mean something else."""
+        """Yield fields that could not be read, with their lines, and settings that may mean something else."""
         skipped = [one for one in self.reading.skipped if not one.by_choice]
         lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
         lines += [f"{one.span.location}: {one.message}" for one in self.reading.problems]
@@ -180,7 +180,7 @@ class CodeReader:
         return max(nodes, self._job_nodes()) or None
 
     def _of_target(self) -> int:
-        """Return the training nodes of a target; all of it if it is too small for system nodes."""
+        """Return the training nodes of a target; the whole target if it is too small for system nodes."""
         cloud, target = self.cluster.cloud, known(self.world.sizes.target(self.cluster)) or 0
         least = max(1, target - non_training_nodes(cloud, target))
         return next((n for n in range(least, target) if n + non_training_nodes(cloud, n) >= target), target)
@@ -245,7 +245,7 @@ class CodeReader:
         return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
 
     def _api_ranges(self) -> Value[object]:
-        """Read which ranges reach the API server; Unknown if open to everyone, which is never generated."""
+        """Read the ranges that reach the API server; Unknown if open to everyone, which is never generated."""
         allowed = self.cluster.api_ranges
         if not isinstance(allowed, Known):
             return allowed if isinstance(allowed, Unknown) else NOTHING
@@ -345,7 +345,7 @@ class CodeReader:
 
 
 def first_ones(lines: list[str], most: int) -> str:
-    """Join lines, and count those beyond a number."""
+    """Join the first lines, and count the rest."""
     more = f"; and {len(lines) - most} more" if len(lines) > most else ""
     return f"{'; '.join(lines[:most])}{more}"
 

@@ -170,7 +170,7 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def _recall(found: Found, source: Source) -> None:
-    """Take fields from the intent file beside the code where the code still matches that file."""
+    """Take fields from the intent file beside the code, as long as the code still matches it."""
     try:
         recorded = _recorded(source)
     except ConfigError as error:
@@ -290,7 +290,7 @@ def differences(old: CodeReader, new: CodeReader) -> Iterator[str]:
 
 
 def _cluster(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Report another name, tier or family of addresses."""
+    """Report a changed name, tier or address family."""
     was, now = old.cluster, new.cluster
     before, after = known(was.name), known(now.name)
     if before and after and before != after:
@@ -341,7 +341,7 @@ def _key(taint: str) -> str:
 
 
 def _least(old: CodeReader, new: CodeReader) -> Iterator[str]:
-    """Report nodes that always exist, where the new pools grow from zero."""
+    """Report nodes that always exist but that the new pools start only on demand."""
     if not any(known(pool.size.autoscaled) and known(pool.size.min_nodes) == 0 for pool in new.training.sizes):
         return
     fixed = [pool for pool, size in old.training.sizes.items() if known(pool.size.autoscaled) is False and size]
@@ -360,7 +360,7 @@ def _ranges(old: CodeReader, new: CodeReader) -> Iterator[str]:
 
 
 def cidrs(reader: CodeReader) -> dict[str, str]:
-    """Map the network and pod ranges of a cluster to their places."""
+    """Map the network and pod ranges of a cluster to their lines in the code."""
     found: dict[str, str] = {}
     for pool in reader.world.pools.of_cluster(reader.cluster):
         subnets = known(pool.addresses.subnets) or ()

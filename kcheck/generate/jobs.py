@@ -19,7 +19,7 @@ EFA = "vpc.amazonaws.com/efa"
 
 
 class FileSystem(NamedTuple):
-    """File system for checkpoints: its capacity in the cloud's unit, its MB/s, and MB/s wanted by the usual job."""
+    """File system for checkpoints: capacity in the cloud's unit, its MB/s, and the MB/s the usual job needs."""
 
     capacity: int
     speed: int
@@ -94,7 +94,7 @@ def vcpus(intent: Intent) -> int | None:
 
 
 def millicores(intent: Intent) -> int:
-    """Return a pod's share of a node in thousandths of a CPU: whole CPUs if the node leaves one.
+    """Return a pod's share of a node's CPUs in thousandths, rounded down to whole CPUs if possible.
 
     For unknown machine types it is a safe lower bound.
     """
@@ -138,7 +138,7 @@ def _hidden(intent: Intent, node: Node) -> int:
 
 
 def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
-    """List a node per machine type with its reserved resources; empty if a type is unknown."""
+    """List, for each machine type, a node with its reserved resources; empty if a type is unknown."""
     pods, found = recommended.values(intent.cloud).get("pools.max_pods"), []
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
@@ -213,7 +213,7 @@ def by_pool(intent: Intent) -> bool:
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
-    """Return the nodes with fast networking to a pool: its zone, or with InfiniBand the pool itself."""
+    """Return the nodes with a fast network to a pool: its zone, or with InfiniBand the pool itself."""
     if by_pool(intent):
         name = pool.name.replace("-", "")
         return FastNeighbours(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)

@@ -59,7 +59,7 @@ class FlavorQuota(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Guaranteed quota of a team by flavor; a queue without a `team` only lends."""
+    """Guaranteed quota of a team by flavor; a queue without a `team` only lends its quota."""
 
     name: str
     team: str
@@ -219,7 +219,7 @@ def _quota(intent: Intent) -> list[Quota]:
 
 
 def _deletion(intent: Intent, target: int) -> dict[str, int]:
-    """Return autoscaler settings that delete all training nodes in time, and pause at many unready of the target."""
+    """Return autoscaler settings that delete all training nodes in time, and the unready nodes that pause it."""
     burst = int(recommended.values(intent.cloud)["autoscaler.burst"])
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number

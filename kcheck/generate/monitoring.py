@@ -50,17 +50,17 @@ class Monitoring(NamedTuple):
 
     @property
     def rate(self) -> str:
-        """Range of a rate that holds some samples."""
+        """Range of a rate query that contains several samples."""
         return f"{max(5, self.interval * 5 // 60)}m"
 
     @property
     def series_each(self) -> int:
-        """Series of the largest shard, which reads kube-state-metrics."""
+        """Series of the largest shard, the one with kube-state-metrics."""
         return self.object_series + self.node_series // self.shards
 
     @property
     def room_for(self) -> int:
-        """Series that fit into a shard's memory, including those of ended pods."""
+        """Number of series that fit into a shard's memory, including those of ended pods."""
         return self.memory * GI // self.series_bytes
 
 

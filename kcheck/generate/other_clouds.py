@@ -92,7 +92,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
 
 
 def _anywhere(line: str) -> str:
-    """Keep the part of an assumption that holds on any cloud; empty if none does."""
+    """Return the part of an assumption that holds on any cloud; empty if none does."""
     head, _, rest = line.partition(": ")
     if head == ABSENT:
         parts = [part for part in rest.split("; ") if part.split(" ")[0] not in _OF_A_CLOUD]

@@ -1,4 +1,4 @@
-"""Parts of a cluster that a small one begins without, each with a flag."""
+"""Optional parts of a cluster: a small cluster starts without them, and each has a flag."""
 
 from fnmatch import fnmatch
 
@@ -33,12 +33,12 @@ PARTS = {
 
 
 def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
-    """Whether a file belongs to one of these parts, or to none that can be left out."""
+    """Whether a file belongs to one of these parts, or is never optional."""
     return all(name in parts or not any(fnmatch(path, one) for one in PARTS[name][1].split()) for name in PARTS)
 
 
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
-    """Add teams and parts to the fields of an intent; a `fresh` small one of neither has none."""
+    """Add teams and parts to the fields of an intent; a `fresh` small cluster starts without them."""
     few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
     few = few and not fields.keys() & {"parts", *ALONE}
     found = fields | {**ALONE, "parts": []} if few else fields

@@ -65,12 +65,12 @@ def system_parallel(intent: Intent) -> int:
 
 
 def in_scale_set(intent: Intent) -> bool:
-    """Whether a pool is a scale set whose machines a fabric joins, so that a job must fit into one."""
+    """Whether pools are scale sets with a fast network inside, so that a job must fit into one."""
     return intent.autoscaler == "managed" and cloud(intent.cloud).joins_in_scale_set(intent.machine)
 
 
 def _sizes(nodes: int, largest: int, intent: Intent, together: int = 1) -> list[int]:
-    """List pool sizes: even ones, or multiples of a job that a fabric must join."""
+    """List pool sizes: equal ones, or multiples of a job that must stay in one pool."""
     if not in_scale_set(intent):
         return evenly(nodes, _count(nodes, largest, intent))
     job = min(together, nodes)
@@ -90,7 +90,7 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
 
 
 def in_jobs(total: int, parts: int, together: int) -> list[int]:
-    """Split a total evenly, or into multiples of a job if more then fit: 20 into 8, 8, 4."""
+    """Split a total evenly, or into multiples of a job if more jobs then fit: 20 into 8, 8, 4."""
     even, jobs = evenly(total, parts), total // together
     if sum(part // together for part in even) == jobs:
         return even

@@ -27,7 +27,7 @@ class Slot(NamedTuple):
 
     @property
     def group(self) -> str:
-        """Name of the block that it lies in."""
+        """Name of the block that contains it."""
         return self.network or self.name
 
 

@@ -102,7 +102,7 @@ def _lowest_walls(world: World, cluster: Cluster) -> list[Wall]:
 
 
 def place(span: Span, top: str) -> str:
-    """Format a place as path below a folder, and line."""
+    """Format a span as a path below a folder, and a line."""
     path = os.path.relpath(span.source.path, top).replace(os.sep, "/")
     return f"{path}:{span.begin.line}"
 
@@ -131,9 +131,9 @@ _MOST_NODES = 5000
 
 
 class Start(NamedTuple):
-    """Ranges over all draws: minutes until the last node is gone, paid node-hours, times of the work.
+    """Ranges over all draws: minutes until the last node is gone, paid node-hours, durations of the work.
 
-    `phases` have their times of the work with what decides them; `fixed` are the times of those that nobody can set.
+    `phases` are durations with their cause; `fixed` are durations that no setting changes.
     """
 
     minutes: str

@@ -59,7 +59,7 @@ def _numbered(text: str) -> str:
 
 
 def names(cloud: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of every file that a cloud's templates make, and of its template."""
+    """Yield the path of every file that a cloud's templates create, and the path of its template."""
     for owner in ("any", cloud):
         top = os.path.join(folder(owner), "templates")
         for inside, _, files in sorted(os.walk(top)):
@@ -81,7 +81,7 @@ _VARIED = re.compile(r"\boptional\(|\bvalidation {|\bdefault +=")
 
 
 def _with_locals(made: dict[str, str]) -> dict[str, str]:
-    """Make locals of variables that have one value for good; only tests give them others."""
+    """Turn variables whose value never changes into locals; only tests give them other values."""
     declared = made.get("variables.tf", "")
     varied: list[str] = []
     fixed: list[str] = []

@@ -232,7 +232,7 @@ _PLACES = {
 
 
 def beside(cluster: Cluster, objects: Iterable[Manifest]) -> list[Manifest]:
-    """List the objects in the folder of a cluster and below."""
+    """List the objects in the folder of a cluster and its subfolders."""
     return [one for one in objects if cluster.root == "." or one.place.source.path.startswith(f"{cluster.root}/")]
 
 

@@ -1,4 +1,4 @@
-"""Choose the training pools of an existing cluster, and read what is known of them."""
+"""Choose the training pools of an existing cluster, and read their settings."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ class TrainingPools(Struct):
 
     @property
     def unlike(self) -> list[str]:
-        """Machine types with another number or model of GPUs."""
+        """Machine types whose GPUs differ in number or model."""
         return [name for name in self._types if name not in self.machines]
 
     def _alike(self, name: str) -> bool:
@@ -74,7 +74,7 @@ class TrainingPools(Struct):
 
     @property
     def accelerator(self) -> str | None:
-        """Model of the GPUs that are attached to machines without any of their own."""
+        """Model of the GPUs attached to machines without built-in GPUs."""
         own = self._types and machines.gpus(self.cloud, self._types[0])
         return None if own else next((kind for pool in self.pools if (kind := known(pool.machine.accelerator))), None)
 
@@ -194,7 +194,7 @@ def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> Non
 
 
 def _simplified(result: TrainingPools) -> Iterator[str]:
-    """Yield what changes because an intent buys one type on demand, and all similar types as spot."""
+    """Yield differences that arise because an intent buys one type on demand, and all similar types as spot."""
     first, of_types = result.machines[0], dict[str, int]()
     for pool, size in result.sizes.items():
         names = known(pool.machine.instance_types) or ()
@@ -229,7 +229,7 @@ def _because(pool: NodePool) -> str:
 
 
 def because(value: Value[object], place: Span | None = None) -> str:
-    """Format why a value is unknown, and where; empty if it is known or has no reason."""
+    """Format why a value is unknown, and its line; empty if it is known or has no reason."""
     if isinstance(value, Known) or (isinstance(value, Unset) and not value.origin.path):
         return ""
     reason = reason_of(value)
