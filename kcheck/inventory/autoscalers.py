@@ -29,7 +29,7 @@ _IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
-    """Yield the cluster autoscalers that an object runs; their folder decides their cluster."""
+    """Yield the cluster autoscalers that an object runs; its folder decides their cluster."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
@@ -43,7 +43,7 @@ _OWN = "node-group-auto-discovery"
 
 
 def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
-    """Yield the autoscaler of a Helm release of its chart; flags come from `extraArgs`, then `customArgs`."""
+    """Yield the autoscaler of its Helm release; flags come from `extraArgs`, then `customArgs`."""
     if not equals(release.chart, NAME):
         return
     identity = f"{release.place.source.path}:{release.address}"
@@ -67,7 +67,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
 
 
 def _unset(release: HelmRelease, *path: str) -> Origin:
-    """Return where to add a missing value of a release: its null, the nearest map, or a new one."""
+    """Return where to add a missing value to a release: its null, the nearest map, or a new one."""
     old = release.scalar(*path)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin
@@ -144,9 +144,9 @@ def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
     gap: str, cpu: list[Value[object]],
 ) -> Autoscaler:  # fmt: skip
-    """Build an autoscaler. `absent` returns the place of a new flag, `gap` says why a flag may be missing.
+    """Build an autoscaler. `absent` returns where to write a new flag, `gap` says why a flag may be missing.
 
-    `cpu` has its request and limit; a limit alone is also the request.
+    `cpu` is the request and limit; a limit alone is also the request.
     """
     written = {flag.name.value: flag for flag in found if isinstance(flag.name, Known)}
     own = flags.release(known(version) or "")
@@ -166,7 +166,7 @@ def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> It
 def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
-    """Return a field's value: of the first flag that is set, else the default of the version."""
+    """Return a field's value: from the first flag that is set, else the default of the version."""
     names = flag_file()["fields"][name]
     convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)

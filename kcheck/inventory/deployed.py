@@ -1,4 +1,4 @@
-"""Objects and chart releases, added to the inventory's lists."""
+"""Add Kubernetes objects and chart releases to the lists of an inventory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add(described: Described, inventory: Inventory) -> list[Thing]:
-    """Add things to their lists."""
+    """Add model objects to the inventory's lists."""
     for name, thing in described:
         getattr(inventory, name).append(thing)
     return [thing for _, thing in described]
@@ -55,14 +55,14 @@ def _of_release(release: Release) -> Described:
 
 
 def deploy(release: Release, charts: Charts, inventory: Inventory, wanted: Raw) -> list[Thing]:
-    """Add what a release installs: the objects of its chart, where the tree has it, and what its values say."""
+    """Add what a release installs: objects of its chart, if in the tree, and what its values describe."""
     objects = _rendered(release, charts)
     inner = Objects(list(objects), inventory, charts, wanted).add_all(objects) if objects else []
     return [*add_releases(charts.expanded(release), inventory), *inner]
 
 
 def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
-    """Render the charts of the tree that objects deploy, with the values given there, and those that these deploy."""
+    """Render the tree's charts that objects deploy, with the values given there, recursively."""
     result: list[Object] = []
     todo = [(one, frozenset[str]()) for one in releases.read(objects, charts.find, charts.named)]
     for release, above in todo:
@@ -75,7 +75,7 @@ def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
 
 
 def _rendered(release: Release, charts: Charts) -> list[Object]:
-    """Render the chart of a release with its values; one that is a part of the chart says nothing new."""
+    """Render the chart of a release with its values; for a chart that is part of another, return nothing new."""
     chart = charts.of(release)
     if chart is None or chart.library or contains_path(chart.folder, release.place.source.path):
         return []
@@ -89,7 +89,7 @@ def _rendered(release: Release, charts: Charts) -> list[Object]:
 
 
 def render_chart(chart: Chart, charts: Charts, release: Release | None = None) -> Rendering:
-    """Render a chart and those below its `charts` folder, each with its part of the values; all or none."""
+    """Render a chart and its subcharts, each with its part of the values; all or none."""
     from kcheck.kubernetes.render import Rendering
     from kcheck.kubernetes.template_functions import unsupported
 
@@ -113,10 +113,10 @@ def charts_of(tree: Tree, reading: Reading, config: Config) -> Charts:
 
 
 class Objects:
-    """Adds what objects describe to an inventory, and the raw objects that rules need.
+    """Adds model objects for Kubernetes objects to an inventory, and the raw objects that rules need.
 
-    Settings are searched `among` a list, which is then emptied: an object's tree takes twice the memory of what is read
-    from it, so it is dropped before the next one.
+    Settings are searched `among` a list, which is then emptied: an object's tree takes twice the memory of its model,
+    so it is dropped before the next one.
     """
 
     def __init__(self, among: list[Object], inventory: Inventory, charts: Charts, wanted: Raw) -> None:
@@ -129,17 +129,17 @@ class Objects:
         among.clear()
 
     def add_all(self, objects: Iterable[Object]) -> list[Thing]:
-        """Add what all objects describe, and the roles of daemons that watch objects."""
+        """Add everything all objects describe, and the roles of daemons that watch objects."""
         return [*self.add_each(objects), *self.add_watchers()]
 
     def add_each(self, objects: Iterable[Object]) -> list[Thing]:
-        """Add what each object describes."""
+        """Add everything each object describes."""
         return [thing for item in objects for thing in self._add(item)]
 
     def add_file(
         self, source: Source, read: Callable[[], Iterable[Object]], found: Manifests, kept: Kept | None
     ) -> None:
-        """Add what the objects of an independent file describe, from the cache or by reading it now.
+        """Add everything the objects of an independent file describe, from the cache or by reading it now.
 
         Problems are added to `found`.
         """
@@ -164,7 +164,7 @@ class Objects:
         return own
 
     def of(self, item: Object) -> Described:
-        """List what an object describes by itself."""
+        """List the model objects that an object describes by itself."""
         deadline.check()
         workload, label = self._workloads.of(item), jobs.identity(item)
         found: Described = []

@@ -1,4 +1,4 @@
-"""Plain manifests, and those rendered by kustomizations and charts, into an inventory."""
+"""Add plain manifests, and those rendered by kustomizations and charts, to an inventory."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 class PlainManifests:
     """Manifests that no tool renders.
 
-    Files with only kinds in `alone`, which no other object needs, are read one by one: all trees at once were half of
-    the memory of a large run. All others are in `manifests` at once.
+    Files with only kinds in `alone`, which no other object needs, are read one by one: all trees at once took half of
+    the memory of a large run. All other manifests are in `manifests`.
     """
 
     def __init__(self, sources: list[Source], kinds: Kinds, alone: frozenset[str]) -> None:
@@ -67,7 +67,7 @@ class PlainManifests:
 
 
 def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
-    """Add what manifests, kustomizations and `rendered` charts describe."""
+    """Add everything that manifests, kustomizations and `rendered` charts describe."""
     charts = charts_of(tree, reading, config)
     clusters = frozenset(kind for cloud in registry.every() for kind in cloud.objects)
     kinds = _kinds(clusters).with_kinds(wanted.kinds)
@@ -131,7 +131,7 @@ def _read_clusters(every: list[Object], tree: Tree, reading: Reading) -> None:
 
 
 def _not_deployed(reading: Reading, charts: Charts, wanted: Raw) -> Callable[[Iterable[Object]], list[Object]]:
-    """Return a filter of objects that Terraform does not deploy from their file."""
+    """Return a filter for objects in files that Terraform does not deploy."""
     there = reading.inventory
     labels = {_label(thing) for thing in (*there.workloads, *there.addons, *there.objects)}
     return lambda objects: [
@@ -158,7 +158,7 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 
 
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
-    """Render charts, with helm if that is asked for; a chart that fails is read unrendered."""
+    """Render charts, with helm if requested; charts that fail are read unrendered."""
     charts, found = charts_of(tree, reading, config), []
     for chart in charts.all:
         if chart.library or chart.folder in charts.rendered or chart.folder in charts.failed:

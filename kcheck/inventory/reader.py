@@ -103,7 +103,7 @@ _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way
 
 
 def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
-    """Assign workloads, add-ons and autoscalers to clusters, or to candidates; `unjudged` are files with others."""
+    """Assign workloads, add-ons and autoscalers to clusters or candidates; `unjudged` are files of other clusters."""
     home = _Homes(inventory, config, unjudged).home
     addons, inventory.addons = inventory.addons, []
     for addon in addons:
@@ -126,7 +126,7 @@ def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[st
 
 
 def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:
-    """Return the clusters that a thing is certainly on: one, or each of its candidates."""
+    """Return the clusters that an object is certainly on: one, or all of its candidates."""
     if isinstance(found, Candidates):
         return found.clusters if found.on_each else ()
     return (found,)
@@ -136,7 +136,7 @@ _PROVIDER = regex(r"--cloud-provider[= ](\w+)")
 
 
 def _other_clouds(thing: Thing) -> frozenset[str]:
-    """Return the clouds a thing excludes because it names another, in an autoscaler flag or a node label."""
+    """Return the clouds an object cannot be on, as a flag or node label names another cloud."""
     providers: set[str | None] = set()
     domains: list[str] = []
     if isinstance(thing, Autoscaler):
@@ -154,7 +154,7 @@ def _other_clouds(thing: Thing) -> frozenset[str]:
 
 
 class _Homes:
-    """Clusters of things by their paths; `unjudged` are files with other clusters."""
+    """Clusters of objects by path; `unjudged` are files of other clusters."""
 
     def __init__(self, inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
         self._inventory, self._config, self._unjudged = inventory, config, unjudged
@@ -168,7 +168,7 @@ class _Homes:
         self._of_path = cache(self._at)
 
     def home(self, thing: Thing) -> Cluster | Candidates:
-        """Find the cluster of a thing."""
+        """Find the cluster of an object."""
         others = _other_clouds(thing) if self._roots else frozenset[str]()
         found = self._of_path(self._path(thing), others, self._senders.get(thing.place))
         return self._inventory.cluster_of.get(thing) or self._inventory.candidates_of.get(thing) or found
@@ -178,7 +178,7 @@ class _Homes:
         return f"{scopes[thing]}/" if thing in scopes else thing.place.source.path
 
     def _at(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
-        """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else the one in the nearest folder."""
+        """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else in the nearest folder."""
         roots = [one for one in self._roots if one[0].cloud not in others]
         if sync is None and self._senders:
             folder = f"{system.real_path(os.path.dirname(path))}/"
@@ -203,7 +203,7 @@ class _Homes:
     def _nearest(self, path: str, roots: Sequence[_Root], sync: Sync | None) -> Cluster | Candidates:
         """Find the cluster in the nearest folder.
 
-        In a tree with several, judged or not, one beside GPU jobs of its own is not that of a folder beside them.
+        If the tree has several clusters, one with its own GPU jobs does not get the jobs of a neighbouring folder.
         """
         folders = path.split("/")[:-1]
         shared = [leading(folders, steps) for _, steps in roots]
@@ -230,7 +230,7 @@ class _Homes:
 
 
 def _sent(sync: Sync, roots: Sequence[_Root]) -> Cluster | Candidates | None:
-    """Find the cluster that GitOps names; None if it names none of the tree."""
+    """Find the cluster that GitOps names; None if it is not in the tree."""
     sent = [cluster for cluster, _ in roots if known(cluster.name) in sync.names]
     once = len({known(one.name) for one in sent}) == len(sent)
     return sent[0] if len(sent) == 1 else replace(_one_of(sync.name, sent), on_each=once) if sent else None

@@ -52,7 +52,7 @@ class Reading(Struct):
     alone: set[Source] = set()
 
     def finish(self) -> None:
-        """Add the files asked for, drop duplicates, and list skipped clusters first."""
+        """Add the requested files, drop duplicates, and list skipped clusters first."""
         self.sources += sorted(self.asked, key=lambda source: source.path)
         self.sources = list(dict.fromkeys(self.sources))
         self.problems = list(dict.fromkeys(self.problems))
@@ -64,7 +64,7 @@ Described: TypeAlias = "list[tuple[str, Thing]]"
 
 
 class OfFile(Struct, frozen=True):
-    """Result of reading a manifest: things, problems, and whether it is a template."""
+    """Result of reading a manifest: model objects, problems, and whether it is a template."""
 
     described: Described
     problems: list[Problem]
@@ -72,7 +72,7 @@ class OfFile(Struct, frozen=True):
 
 
 class OfTerraform(Struct, frozen=True):
-    """Result of reading Terraform, with the folders and their state."""
+    """Result of reading Terraform, with its folders and the state of their files."""
 
     read: Reading
     folders: tuple[str, ...]
@@ -99,7 +99,7 @@ class Kept:
         return _copy(found.read) if found is not None and found.state == _state(tree, found.folders) else None
 
     def keep_terraform(self, tree: Tree, read: Reading) -> None:
-        """Cache the Terraform of a tree, unless it depends on other files, too: its functions may read or list some."""
+        """Cache the Terraform of a tree, unless it depends on other files: its functions may read or list some."""
         code = (source.data for folder in tree.folders for source in folder.terraform)
         if tree.units or tree.plans or tree.configurations or tree.charts or any(map(_FILES.search, code)):
             self._terraform = None
@@ -133,7 +133,7 @@ _FETCHED = os.path.join(".terraform", "modules", "modules.json")
 
 
 def _state(tree: Tree, folders: tuple[str, ...]) -> object:
-    """Return the inputs of Terraform in some folders: its files, all variable files, modules fetched by `init`."""
+    """Return the state of Terraform folders: their files, all variable files, modules fetched by `init`."""
     found = [(path, tree.folder(path)) for path in folders]
     return (
         [(path, own and (own.terraform, own.variables, own.unread)) for path, own in found],
@@ -144,7 +144,7 @@ def _state(tree: Tree, folders: tuple[str, ...]) -> object:
 
 
 def _copy(read: Reading) -> Reading:
-    """Copy a reading with its own lists, as more is added to them."""
+    """Copy a reading and its lists, as more is added to them."""
     own = replace(read.inventory)
     for one in (own, result := replace(read, inventory=own)):
         for name in one.__struct_fields__:

@@ -1,4 +1,4 @@
-"""Terraform clusters, machines and deployments of modules, into an inventory."""
+"""Add Terraform clusters, machines and deployments of modules to an inventory."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -27,7 +27,7 @@ from kcheck.text.values import Known, Unknown, known
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
-    """Add what the root modules of a tree declare and deploy, with their raw resources if wanted."""
+    """Add everything the root modules of a tree declare and deploy, with raw resources if wanted."""
     inventory = reading.inventory
     loader = Loader(tree, config)
     reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
@@ -76,7 +76,7 @@ _TAG = "kubernetes.io/cluster/"
 
 
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
-    """Yield the clusters of a root module that are not judged, and those that no environment creates."""
+    """Yield the clusters of a root module that are not judged, and those no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
@@ -156,7 +156,7 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 
 def _deploy(root: Module, kinds: set[str], tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
-    """Add what resources deploy, and published modules, as far as their arguments describe it."""
+    """Add what resources and published modules deploy, as far as their arguments describe it."""
     calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
@@ -199,7 +199,7 @@ _INNER = regex(r"\$\{(.*)\.\w+\}")
 
 
 def _asked(address: str, root: Module, clusters: list[Cluster]) -> Cluster | Candidates | None:
-    """Find the cluster, in any root, that a data source asks for; candidates if its name is not known."""
+    """Find the cluster, in any root, that a data source looks up; candidates if its name is unknown."""
     kind = next((one for one in profiles.other_clusters()["judged"] if f"data.{one}." in f".{address}"), "")
     record = dict(root.sources(kind)).get(address)
     name = record.entry("name") if record is not None else None

@@ -9,7 +9,7 @@ EVERYONE = "0.0.0.0/0"
 def ranges(fields: Fields) -> Value[tuple[str, ...]]:
     """Return the ranges that reach the API server: none for a private one, Unset if the code does not say.
 
-    By the fields `api_public` (or its opposite `api_private`) and `api_ranges`.
+    Reads the fields `api_public` (or its opposite `api_private`) and `api_ranges`.
     """
     public = first_set(fields.flag("api_public"), mapped(fields.flag("api_private"), lambda inside: not inside))
     allowed = fields.texts("api_ranges")

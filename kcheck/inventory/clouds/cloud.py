@@ -213,7 +213,7 @@ class Cloud(Protocol):
         return 1 + pods
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Count a node's attached network interfaces for a number of pods, with `warm` spare ones."""
+        """Count a node's attached network interfaces for a number of pods, including `warm` spare ones."""
         return 1
 
     def joins_in_scale_set(self, machine: str) -> bool:

@@ -73,7 +73,7 @@ def _fields(item: Object, resource: str = "", cloud: str = _OWN) -> Fields:
 
 
 class _Cluster:
-    """A Cluster with the objects it refers to."""
+    """A Cluster with the objects it references."""
 
     def __init__(self, item: Object, objects: _Objects, inventory: model.Inventory) -> None:
         self.item = item
@@ -216,7 +216,7 @@ class _Cluster:
         return yaml.get(template.root, "spec", "template", "spec") if template is not None else None
 
     def _serial_pulls(self, control: Object) -> Value[bool]:
-        """Whether kubelets pull images serially, by the first kubelet patch in the code."""
+        """Whether kubelets pull images serially, according to the first kubelet patch in the code."""
         configs = map(self._config, (*self.objects.pools_of(self.item), control))
         found = next((one for config in configs if (one := selfmanaged.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)

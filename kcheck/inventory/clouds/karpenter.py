@@ -103,7 +103,7 @@ def _machine(pool: Written, cloud: str) -> tuple[model.Machine, list[Value[int]]
 
 
 def _alike(types: tuple[str, ...], pool: Written, cloud: str, *, listed: bool) -> list[Value[int]]:
-    """Return GPUs, vCPUs and memory of a node: the minimum of listed types, or the common amount of matching ones."""
+    """Return GPUs, vCPUs and memory of a node: the minimum of listed types, or the amount all matching types share."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
     share = 1000 - profiles.settings("any")["karpenter.memory_overhead"].number
@@ -154,7 +154,7 @@ def _kubelet(node_class: yaml.Mapping | None, system: model.System) -> model.Kub
 
 
 def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
-    """Return the EFA interfaces of every node; Unset if the first pod decides."""
+    """Return the EFA interfaces of every node; Unset if that depends on the first pod."""
     found = yaml.get(node_class, "spec", "networkInterfaces")
     if not isinstance(found, yaml.Sequence):
         return model.NOTHING
@@ -163,7 +163,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
 
 
 def _labels(pool: Written) -> Value[dict[str, str]]:
-    """Return the nodes' labels: as written, and those fixed by requirements of a NodePool."""
+    """Return the nodes' labels: those written, and those implied by requirements of a NodePool."""
     found = {}
     for key, (operator, values) in pool.needs.items() if pool.kind == "NodePool" else ():
         if key.partition("/")[0].endswith(_WELL_KNOWN):

@@ -33,7 +33,7 @@ class Requirement(NamedTuple):
 
 
 def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
-    """List the known machine types that meet all requirements; empty if unrestricted or unknown ones may, too."""
+    """List the known machine types that meet all requirements; empty if unknown types may meet them, too."""
     domains, facts_of, names = (_AZURE, _of_azure, _azure()) if cloud == "aks" else (_AWS, _of_ec2, _ec2())
     near = (one for one in requirements if one.key.partition("/")[0] in domains)
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
@@ -90,7 +90,7 @@ def _azure() -> tuple[str, ...]:
 
 @cache
 def _of_ec2(name: str) -> Mapping[str, str | int | None]:
-    """Return the labels of an EC2 type; None for a label it lacks."""
+    """Return the labels of an EC2 type; None for missing ones."""
     match, found = _EC2.fullmatch(name), machines.machine("eks", name)
     if match is None:
         return {"instance-type": name}

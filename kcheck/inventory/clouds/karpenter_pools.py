@@ -78,7 +78,7 @@ class Written:
         return self._placed(Unset(written.origin) if isinstance(written, Known) and not written.value else written)
 
     def _placed(self, value: V) -> V:
-        """Give a value that is not written the place of its object."""
+        """Place an unwritten value at its object."""
         origin = value.origin
         return value if origin is None or origin.missing is None else with_origin(value, self.origin)
 
@@ -106,7 +106,7 @@ class Written:
         return self._time("expire_after")
 
     def _of_auto_mode(self, own: Value[str], cluster: Value[Cluster]) -> Value[str]:
-        """Return the policy, whose default is another one in new versions of EKS Auto Mode."""
+        """Return the policy; its default changed in new versions of EKS Auto Mode."""
         owner, written = known(cluster), own.origin is None or own.origin.missing is None
         minor, usual = (
             minor_version(known(owner.version) or "") if owner is not None else None,
@@ -185,7 +185,7 @@ class Written:
 
 
 def _counts(budget: yaml.Node, reason: str) -> bool:
-    """Whether a budget applies to a reason; without reasons it does to all."""
+    """Whether a budget applies to a reason; one without reasons applies to all."""
     named = [yaml.text(one) for one in yaml.items(budget, "reasons")]
     return not named or reason in named
 

@@ -1,4 +1,4 @@
-"""Resources that a node's start-up script reserves in its kubelet."""
+"""Resources that a node's start-up script reserves through its kubelet."""
 
 import re
 
@@ -46,7 +46,7 @@ _MENTIONED = regex(r"\.\w*tpl\b|node-?[lL]abels|register-?[wW]ith-?[tT]aints|nod
 
 
 def registered(text: Value[str], why: str) -> tuple[Value[dict[str, str]], Value[tuple[str, ...]]]:
-    """Read the labels and taints with which a start-up script registers its node; Unknown, `why`, in another form."""
+    """Read the labels and taints that a start-up script gives its node; Unknown with reason `why` in other forms."""
     flags, tables = (one.findall(known(text) or "") for one in (_REGISTERED, _TABLE))
     items = [(name, one) for name, every in flags for one in every.split(",")]
     items += [(name, one.replace(" ", "").replace('"', "")) for name, lines in tables for one in lines.splitlines()]
@@ -59,7 +59,7 @@ def registered(text: Value[str], why: str) -> tuple[Value[dict[str, str]], Value
 
 
 def _found(text: str, flag: str, key: str, origin: Origin) -> Value[dict[str, str]]:
-    """Read the pairs of a flag or key in a text; Unknown if its form is not understood."""
+    """Read the pairs of a flag or key in a text; Unknown if it is not understood."""
     if flag not in text and key not in text:
         return NOTHING
     match = re.search(rf"--{flag}[=\s]+[\"']?([^\s\"']+)", text) or re.search(_BLOCK % key, text)

@@ -1,4 +1,4 @@
-"""NAT gateways of private nodes: Google's Cloud NAT, AWS, the VPC module and ACK; endpoints in their subnets."""
+"""NAT gateways of private nodes (Google's Cloud NAT, AWS, the VPC module, ACK), and endpoints in their subnets."""
 
 import re
 from collections import Counter
@@ -46,7 +46,7 @@ def near(reader: Reader, location: Value[str]) -> list[Fields]:
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
-    """Count the public addresses of the root's only gateway; Unset where Google adds them as needed."""
+    """Count the public addresses of the root's only gateway; Unset if Google adds them as needed."""
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
@@ -58,7 +58,7 @@ def addresses(gateways: list[Fields]) -> Value[int]:
 
 
 def ports(gateways: list[Fields]) -> Value[int]:
-    """Return the ports each node initially has on the root's only gateway.
+    """Return the initial ports per node on the root's only gateway.
 
     At least 1,024 with a range of addresses for pods, unless only the addresses of nodes are translated.
     """
@@ -75,7 +75,7 @@ def ports(gateways: list[Fields]) -> Value[int]:
 
 
 def zonal(reader: Reader, place: Span) -> Value[int]:
-    """Count AWS' zonal gateways, each with one address; Unset if any is regional and adds its own."""
+    """Count AWS' zonal gateways, each with one address; Unset if a regional one adds addresses itself."""
     gateways = list(reader.each(KIND_OF_EKS))
     origin = Origin((gateways[0][0].span if gateways else place,))
     if doubt := next((one.doubt for one, _ in gateways if one.doubt), ""):
@@ -124,7 +124,7 @@ def inputs(reader: Reader) -> Inputs:
 
 
 def _lacking(own: Fields) -> Value[str]:
-    """Return the module's list that is too short for a gateway in each zone; Unset if none is."""
+    """Return the module's list that has fewer entries than zones; Unset if none does."""
     zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
     origin = Origin((own.record.span,))
     if isinstance(zones, Known):
@@ -136,7 +136,7 @@ def _lacking(own: Fields) -> Value[str]:
 
 
 def _named(value: Value[T], name: str) -> Value[T]:
-    """Name the input of a computed value, which only a person can change."""
+    """Name the input behind a computed value, which must be changed by hand."""
     origin = value.origin
     if origin is None or not origin.spans or origin.literal or (origin.missing and origin.missing.path):
         return value
@@ -145,7 +145,7 @@ def _named(value: Value[T], name: str) -> Value[T]:
 
 
 def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
-    """Whether a root with NAT gateways makes an endpoint for S3; Unset without these (EKS)."""
+    """Whether a root with NAT gateways creates an endpoint for S3; Unset without gateways (EKS)."""
     gateways = list(reader.root.instances(KIND_OF_EKS))
     if not gateways:
         return NOTHING
@@ -163,7 +163,7 @@ def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
 
 
 def held(reader: Reader, *kinds: str) -> Counter[str]:
-    """Count the addresses that endpoints and gateways of some types take, one in each of their subnets, by its address.
+    """Count the addresses that endpoints and gateways take in each subnet, by the subnet's address.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html,
     https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html,
@@ -177,6 +177,6 @@ def held(reader: Reader, *kinds: str) -> Counter[str]:
 
 
 def hold(reader: Reader, kind: str) -> None:
-    """Note in the subnets of a root how many addresses such endpoints or gateways take."""
+    """Record in the subnets of a root how many addresses endpoints or gateways take."""
     taken = held(reader, kind)
     reader.found.subnets[:] = [replace(one, held=taken[one.address]) for one in reader.found.subnets]

@@ -83,7 +83,7 @@ def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
 
 
 def _area(root: Module) -> str:
-    """Return the scope of names: an environment of a repository, or one of its samples."""
+    """Return the scope of names: an environment of a repository, or one of its examples."""
     steps = root.configuration.folder.split("/")
     at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
     folder = "" if at is None else "/".join(steps[: at + 2])
@@ -125,7 +125,7 @@ class Reader:
         )
 
     def _doubts(self) -> dict[str, str]:
-        """Return by pool id why a pool may not exist, or may be several."""
+        """Return, by pool id, why a pool may not exist, or may be several pools."""
         instances = {one.address: one for some in self.pool_instances.values() for one in some}
         modules = [module for module in self.root.all() if module.doubt]
         result = {}
@@ -149,7 +149,7 @@ class Reader:
         )
 
     def fields(self, resource: str, record: Record, owner: Record | None = None) -> Fields:
-        """Return the fields of a record by the cloud's table; `owner` is the resource whose block it is."""
+        """Return the fields of a record from the cloud's table; `owner` is the resource that contains it."""
         paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
         return Fields(self.cloud, resource, record, self.pins, paths)
 
@@ -169,7 +169,7 @@ class Reader:
         self.found.networks.append(Network(*own, name, cidrs))
 
     def networks_of(self, kind: str, more: str) -> None:
-        """Add networks, with the further ranges that resources of another type give them."""
+        """Add networks, with the additional ranges from resources of another type."""
         others = grouped((own for _, own in self.each(more)), lambda own: address_of(own.raw("network")))
         for instance, fields in self.each(kind):
             every = (fields, *others.get(instance.address, ()))
@@ -213,7 +213,7 @@ class Reader:
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """Find the only object of a kind with this name in this root, else elsewhere; of several, that named.
+        """Find the only object of a kind with this name, in this root or else elsewhere; `what` names several.
 
         `read_all` must have read the kind in all roots.
         """
@@ -240,7 +240,7 @@ class Reader:
         return found
 
     def candidates(self, certain: Value[object], datum: Datum | None, things: Mapping[str, N]) -> tuple[N, ...]:
-        """List the objects that a reference with an unknown branch may resolve to."""
+        """List the objects that a partly unknown reference may resolve to."""
         found: list[N] = []
         for one in () if isinstance(certain, Known) else possible(datum):
             link = resolve_reference(one, things)
@@ -306,7 +306,7 @@ def unique_identity(identity: str, inventory: Inventory) -> str:
 
 
 def machine_of(fields: Fields, cloud: str, types: Value[tuple[str, ...]]) -> Machine:
-    """Read a machine, with what its types say of GPUs."""
+    """Read a machine, and its GPUs from its machine types."""
     return fields.record_of(Machine, types, gpu_of(cloud, types), gpus_of(cloud, types))
 
 
@@ -334,13 +334,13 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
 
 
 def taint_form(record: Record, kind: str) -> str:
-    """Return the form of a first taint: `item` of a list, or `member` of a map."""
+    """Return how to write a first taint: as an `item` of a list, or a `member` of a map."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     return "member" if made is not None and isinstance(known(made), dict) else "item"
 
 
 def _of_collection(record: Record, kind: str) -> Origin | None:
-    """Return the place of a new item in the collection of a `dynamic` block."""
+    """Return where to add an item to the collection of a `dynamic` block."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     origin = made.origin.outside(record.span) if isinstance(made, Known) and made.origin else None
     if origin is None or made is None or not isinstance(known(made), dict):
@@ -356,7 +356,7 @@ _MEMBER = "gpu"
 
 
 def _joined(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
-    """Join the ranges of a network; Unknown if any is."""
+    """Join the ranges of a network; Unknown if one is."""
     texts = []
     for cidr in cidrs:
         if not isinstance(cidr, Known):
@@ -368,7 +368,7 @@ def _joined(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 def resolve_list(
     datum: Datum | None, things: Mapping[str, T], what: str, selected: Callable[[Datum], list[T]] = lambda _: []
 ) -> Value[tuple[T, ...]]:
-    """Resolve references, with those that a data source `selected`; Unknown if one leads outside this root."""
+    """Resolve references, including those `selected` by a data source; Unknown if one leads outside this root."""
     if datum is None:
         return NOTHING
     if isinstance(datum, Either):
@@ -386,13 +386,13 @@ def resolve_list(
 
 
 def not_empty(found: Value[tuple[T, ...]], what: str) -> Value[tuple[T, ...]]:
-    """Return what a pool is given of `what`; Unknown if that is an empty list, which no cloud takes."""
+    """Return a pool's list; Unknown if it is empty, which no cloud accepts."""
     empty = isinstance(found, Known) and not found.value
     return Unknown(f"{name_in_code(found.origin, what)} is empty", found.origin) if empty else found
 
 
 def unresolved_reference(value: Value[object], what: str) -> Unset | Unknown:
-    """Return why a reference that leads outside this root is unknown."""
+    """Return why a reference to an object outside this root is unknown."""
     if isinstance(value, Known):
         return Unknown(f"the {what} is given by id and is not in this root module", value.origin)
     return value
@@ -404,7 +404,7 @@ def why_missing(value: Value[object], name: str) -> str:
 
 
 def blocks_below(record: Record, *path: str) -> Iterator[Record]:
-    """Yield the nested blocks at a path; none where they are not known."""
+    """Yield the nested blocks at a path; none if they are unknown."""
     if not path:
         yield record
         return
@@ -430,7 +430,7 @@ def growing(low: Value[int], high: Value[int]) -> Value[bool]:
 
 
 def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Known[int] | Unknown:
-    """Return a bound of an autoscaled pool, or the fixed size of another.
+    """Return a bound of an autoscaled pool, or the size of a fixed pool.
 
     `names` are the attributes that switch the autoscaler on, bound the pool, and fix its size.
     """

@@ -25,7 +25,7 @@ _JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift
 
 @cache
 def cloud(name: str) -> Cloud:
-    """Return the cloud of a name."""
+    """Return the cloud with a name."""
     found: Cloud = import_module(f"kcheck.inventory.clouds.{name}.cloud").CLOUD
     return found
 
@@ -36,7 +36,7 @@ def every() -> Iterator[Cloud]:
 
 
 def read_objects(objects: list[Object], inventory: Inventory, kernel: Iterable[Source] = ()) -> None:
-    """Read clusters written as objects, with the kernel settings of their nodes."""
+    """Read clusters declared as objects, with the kernel settings of their nodes."""
     kinds = {item.kind for item in objects}
     for cloud in every():
         if not kinds.isdisjoint(cloud.objects):
@@ -50,7 +50,7 @@ def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
 
 
 def cluster_families() -> tuple[str, ...]:
-    """List prefixes of resource types for clusters only; a whole type, such as azapi_resource, may be anything."""
+    """List prefixes of resource types used only for clusters; whole types, such as azapi_resource, have other uses."""
     return tuple(begin for cloud in every() for begin in cloud.resources if begin.endswith("_"))
 
 
@@ -64,5 +64,5 @@ _ZONE = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 
 
 def zone_labels() -> set[str]:
-    """Return the labels that hold the zone of a node, of Kubernetes and of any cloud."""
+    """Return the node labels for zones, of Kubernetes and of any cloud."""
     return {*_ZONE, *(label for cloud in every() for label in cloud.zone_labels)}

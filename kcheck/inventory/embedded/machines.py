@@ -31,7 +31,7 @@ MAKERS = {
 
 
 class Booted(NamedTuple):
-    """Objects in the scripts of a root module, nodes without their cluster, and how machines start by address."""
+    """Objects in the scripts of a root module, nodes without their cluster, and start-up scripts by address."""
 
     objects: list[Object]
     skipped: list[Skipped]
@@ -78,7 +78,7 @@ def stem(address: str) -> str:
 
 
 def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:
-    """Return how a machine starts whose user data is a configuration of Talos."""
+    """Return the start-up of a machine whose user data is a Talos configuration."""
     source = sources.get(address_of(datum))
     if source is None:
         return None
@@ -101,7 +101,7 @@ def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
 
 
 def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
-    """Return the pieces of a script, or of a list of commands; those of an encoded script have no places."""
+    """Return the pieces of a script or a list of commands; pieces of an encoded script have no spans."""
     pieces = pieces_of(datum)
     if not pieces and isinstance(datum, Known) and isinstance(datum.value, tuple):
         end = Piece("\n", instance.span)

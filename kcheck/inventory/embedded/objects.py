@@ -136,7 +136,7 @@ def _camel(name: str) -> str:
 
 
 def tree(datum: Datum, place: Span) -> yaml.Target:
-    """Convert a value to a tree; `place` is used for parts without a place."""
+    """Convert a value to a tree; parts without a span get `place`."""
     inner = encoded(datum)
     if inner is not None:
         return tree(inner, place)

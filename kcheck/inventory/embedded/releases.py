@@ -50,7 +50,7 @@ def _release(instance: Instance, address: str, root: str) -> Release:
 
 
 class _Values:
-    """Chart values of a release: trees, single ones by path, and why some may be missing."""
+    """Chart values of a release: trees, single values by path, and why some may be missing."""
 
     def __init__(self, gap: str) -> None:
         self.trees: list[yaml.Target] = []
@@ -69,7 +69,7 @@ class _Values:
             self.trees += found
 
     def add_sets(self, records: tuple[Record, ...] | Unknown, *, secret: bool) -> None:
-        """Add what records of `name` and `value` set."""
+        """Add the values that records of `name` and `value` set."""
         if isinstance(records, Unknown):
             self.gap = records.reason
             return
@@ -86,7 +86,7 @@ def _trees(datum: Datum, place: Span) -> list[yaml.Target]:
 
 
 def _room(instance: Instance) -> Missing | None:
-    """Return the place of a new `set` in a release: a block beside others, or a list item."""
+    """Return where to add a new `set` to a release: a block beside others, or a list item."""
     listed = instance.entry("set")
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
@@ -151,7 +151,7 @@ class _Call(NamedTuple):
 
 
 def in_arguments(root: Module, calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Release, Instance]]:
-    """Yield the releases that module calls describe in arguments nothing else reads."""
+    """Yield the releases in module arguments that no other reader uses."""
     folder = root.configuration.folder
     for instance, arguments in calls:
         attributes = instance.block.body.attributes

@@ -109,7 +109,7 @@ def terway_pods(interfaces: int, addresses: int) -> int:
 
 
 def _reserved_by_pods(node: Node) -> Amount:
-    """Estimate reserved memory by maximum pods, else by the most pods that its interfaces have addresses for."""
+    """Estimate reserved memory by maximum pods, else by the number of pods its interfaces have addresses for."""
     from kcheck.config.numbers import machines  # the tables of all types
 
     limits = profiles.limits("ack")

@@ -278,7 +278,7 @@ def _security_group(fields: Fields) -> Value[str]:
 
 
 def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
-    """Return no ranges for a private API server; Unknown for a public one, which its load balancer may restrict."""
+    """Return no ranges for a private API server; Unknown for a public one, whose load balancer may restrict access."""
     public = fields.flag("api_public")
     if known(public):
         return Unknown("the API server has a public address, which its load balancer may close", public.origin)
@@ -291,7 +291,7 @@ _NO_REGION = "the alicloud provider has no region in this code"
 
 
 def _place_of(reader: Reader, instance: Instance) -> Place:
-    """Return account and region, which only the provider states."""
+    """Return account and region, which are written only in the provider."""
     account, role, region = (accounts.of_provider(reader, instance, name) for name in ("account", "role", "region"))
     return {
         "account": accounts.first(instance.span, _NO_ACCOUNT, account, accounts.of_role(role, _RAM_ROLE)),

@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def named(addons: list[Fields], kind: str) -> list[Fields]:
-    """List the add-ons of a kind; where none is, those with settings whose name is not known."""
+    """List the add-ons of a kind; if there is none, those with settings whose name is unknown."""
     unknown = (one for one in addons if isinstance(one.text("name"), Unknown) and one.raw("settings") is not None)
     return [one for one in addons if equals(one.text("name"), kind)] or list(unknown)
 
 
 def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
-    """Whether an add-on, or another part that names its cluster, belongs to a cluster."""
+    """Whether an object that names its cluster, such as an add-on, belongs to a cluster."""
     owner, datum = part.text("cluster"), part.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
@@ -36,7 +36,7 @@ def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
 
 
 def serverless(profiles: list[Fields]) -> Value[tuple[str, ...]]:
-    """Return the names of Fargate profiles, whose pods get no node of the cluster; Unset if there are none."""
+    """Return the names of Fargate profiles, whose pods use no node of the cluster; Unset if there are none."""
     if not profiles:
         return NOTHING
     names = (known(one.text("name")) or "without a name" for one in profiles)
@@ -64,7 +64,7 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
 
 
 def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields]) -> Value[bool]:
-    """Whether the CoreDNS add-on, of `every` one, scales it, with the place of that setting; Unset without it."""
+    """Whether the CoreDNS add-on, if it is `every` one, scales itself, with the setting's span; Unset without it."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):
@@ -74,7 +74,7 @@ def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields])
 
 
 def _absent(addon: Fields, name: str, *, alone: bool) -> Origin:
-    """Return the place of a missing add-on setting: in its object, or in the one of `jsonencode`."""
+    """Return where to add a missing add-on setting: in its object, or in the argument of `jsonencode`."""
     settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
@@ -136,7 +136,7 @@ _NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
 def _settings(addons: list[Fields]) -> Datum | None:
-    """Return the settings of the first add-on, of a JSON or YAML text or of `jsonencode`; None if not written."""
+    """Return the settings of the first add-on, from JSON or YAML text or `jsonencode`; None if not written."""
     datum = addons[0].raw("settings") if addons else None
     if datum is None:
         return None

@@ -1,4 +1,4 @@
-"""CloudFormation templates as root modules: EKS and its network, by the names of Terraform.
+"""CloudFormation templates as root modules: EKS and its network, under Terraform's names.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
@@ -63,13 +63,13 @@ _OF_NAMES: dict[str, Callable[["_Template", Sequence[yaml.Node], list[str]], str
 
 
 class _UnreadError(Exception):
-    """A function whose value only the stack has."""
+    """A function whose value only a deployed stack has."""
 
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
     """Yield the names and contents of templates, as declarations of a root module.
 
-    Templates of which one imports what only another exports are one, if they name everything apart.
+    A template that imports another one's only export is merged with it, unless names clash.
     """
     found: list[tuple[_Template, ...]] = []
     for source in files[configurations.CLOUDFORMATION]:
@@ -89,7 +89,7 @@ def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configura
 
 
 class _Template:
-    """A template, or several that are joined; kinds that kcheck does not judge are None."""
+    """A template, or several merged ones; kinds that kcheck does not judge are None."""
 
     def __init__(self, roots: list[yaml.Mapping]) -> None:
         self.roots = roots
@@ -109,14 +109,14 @@ class _Template:
 
     @property
     def is_distinct(self) -> bool:
-        """Whether its templates use a name for one thing, and have the same defaults."""
+        """Whether no name has two meanings or two defaults in its templates."""
         labels = [(name, label) for root in self.roots for name in _SECTIONS for label in yaml.pairs(root, name)]
         given = [(label, pair.value) for root in self.roots for label, pair in yaml.pairs(root, "Parameters").items()]
         defaults = {(label, yaml.text(value, "Default")) for label, value in given}
         return len(set(labels)) == len(labels) and len(defaults) == len(dict(given))
 
     def imports(self) -> set[str]:
-        """Return the names of what it imports from other stacks."""
+        """Return the names it imports from other stacks."""
         called = (_function(node) for root in self.roots for node in yaml.walk(root))
         return {_export(found[1]) for found in called if found and found[0] == "ImportValue"}
 
@@ -158,7 +158,7 @@ class _Template:
         return nodes.Block("resource", (kind["type"], label), body, _uneditable(pair.value.span), pair.key.span)
 
     def _fill(self, body: nodes.Body, properties: yaml.Node | None, names: Mapping[str, str]) -> None:
-        """Add properties to a body: maps as blocks, as Terraform has them."""
+        """Add properties to a body; maps become blocks, as in Terraform."""
         for name, pair in yaml.pairs(properties).items():
             own, value = names.get(name, _snake(name)), yaml.resolve(pair.value)
             below = value.items if isinstance(value, yaml.Sequence) else (value,)
@@ -192,7 +192,7 @@ class _Template:
             return nodes.Invalid(node.span, str(error))
 
     def text(self, node: yaml.Node, *, inside: bool = False) -> str:
-        """Format a value as Terraform writes it; `inside` the function of its tag, the tag does not count."""
+        """Format a value as Terraform writes it; `inside` its tag's function, ignore the tag."""
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
             text = self._called(*found)
@@ -218,7 +218,7 @@ class _Template:
             _unread(name)
 
     def substituted(self, text: str, own: Mapping[str, yaml.Pair]) -> str:
-        """Return a text with its `${...}` as Terraform's."""
+        """Return a text with its `${...}` in Terraform's form."""
 
         def written(match: re.Match[str]) -> str:
             name = match[2].strip()
@@ -229,7 +229,7 @@ class _Template:
         return write.template(text, _PART, written)
 
     def _imported(self, name: str, place: Span) -> str:
-        """Return what another template exports, else a data source that has its name as a label."""
+        """Return the value another template exports, else a data source with its name as label."""
         if name in self.exports and name not in self.opened:
             self.opened.append(name)
             text = self.text(self.exports[name])
@@ -240,7 +240,7 @@ class _Template:
         return f"data.{'.'.join(key)}.value"
 
     def reference(self, name: str) -> str:
-        """Return what a name, or a name and an attribute, stands for."""
+        """Return the Terraform expression for a name, or for an attribute of it."""
         label, _, attribute = name.partition(".")
         if label in _PSEUDO:
             return _PSEUDO[label]
@@ -259,9 +259,9 @@ def _unread(name: str) -> NoReturn:
 
 
 def _function(node: yaml.Target, *, inside: bool = False) -> tuple[str, yaml.Target, bool] | None:
-    """Return the function that a value is, its argument, and whether a tag names it: `!Name argument`.
+    """Return the function of a value, its argument, and whether a tag names it: `!Name argument`.
 
-    Else it is `{Fn::Name: argument}`. `inside` the tag's function, the tag does not count.
+    The other form is `{Fn::Name: argument}`. `inside` the tag's function, ignore the tag.
     """
     before = node.source.data[max(0, node.start - _NEAR) : node.start]
     if not inside and (match := _TAG.search(before)):
@@ -274,7 +274,7 @@ def _function(node: yaml.Target, *, inside: bool = False) -> tuple[str, yaml.Tar
 
 
 def _export(node: yaml.Node) -> str:
-    """Return the name of an export as it is written, without what a stack fills in."""
+    """Return the name of an export as written, without the parts a stack fills in."""
     node = yaml.resolve(node)
     return _PART.sub("", next((one.text for one in yaml.walk(node) if isinstance(one, yaml.Scalar)), ""))
 
@@ -285,7 +285,7 @@ def _is_map(node: yaml.Node) -> bool:
 
 
 def _uneditable(place: Span) -> Span:
-    """Return the place of a body, into which nothing can be written by Terraform's names."""
+    """Return the span of a body that no fix can edit, as its names are not Terraform's."""
     return place.source.uneditable.span(place.start, place.end)
 
 

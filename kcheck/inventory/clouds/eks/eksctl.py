@@ -273,7 +273,7 @@ class _Config:
 
 
 def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
-    """List the subnets eksctl makes: public ones by zone, then private ones; none if it refuses.
+    """List the subnets eksctl creates: public ones by zone, then private ones; none if it refuses.
 
     The blocks are equal: two for each of `eksctl.few_zones`, or of `eksctl.most_zones` if there are more zones.
     """
@@ -294,7 +294,7 @@ def _market(fields: Fields) -> model.Market:
 
 
 def _boot_data(fields: Fields) -> Value[str]:
-    """Return the custom bootstrap of nodes; Unknown with a launch template that is elsewhere."""
+    """Return the custom bootstrap of nodes; Unknown if the launch template is not in the code."""
     for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
         written = fields.read(name)
         if not isinstance(written, Unset):
@@ -327,7 +327,7 @@ def _taints(fields: Fields) -> Value[tuple[str, ...]]:
 
 
 def _together(fields: Fields) -> Value[str]:
-    """Return the placement group: the one named, else the one that eksctl makes for EFA."""
+    """Return the placement group: the named one, else the one eksctl creates for EFA."""
     written, efa = fields.text("together"), fields.flag("with_efa")
     if isinstance(written, Unset) and isinstance(efa, Known) and efa.value:
         return Known("placement group of eksctl", efa.origin)

@@ -25,7 +25,7 @@ _INTERFACES = Unknown("HyperPod attaches the EFA interfaces, which its resource 
 
 
 def pools(reader: Reader, clusters: Mapping[str, Cluster]) -> Iterator[NodePool]:
-    """Yield the instance groups of a root, or one for a list of them that is not known.
+    """Yield the instance groups of a root, or one placeholder for an unknown list of them.
 
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks.html
     """
@@ -45,7 +45,7 @@ def pools(reader: Reader, clusters: Mapping[str, Cluster]) -> Iterator[NodePool]
 
 
 def _unknown(reader: Reader, instance: Instance, address: str, owner: Value[Cluster], why: Unknown) -> NodePool:
-    """Return a pool that stands for groups that are not known."""
+    """Return a placeholder pool for unknown groups."""
     return NodePool(
         reader.identity(address), instance.span, address, owner, why, reader.folder, managed=False,
         size=Size(Known(value=False, origin=Origin((instance.span,))), why, why),

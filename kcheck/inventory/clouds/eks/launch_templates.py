@@ -34,7 +34,7 @@ _BLOCK = "capacity-block"
 
 
 class NodeGroup(NamedTuple):
-    """A managed node group or an auto-scaling group; its launch template is Unknown if that is not in this root."""
+    """A managed node group or auto-scaling group; its launch template is Unknown if outside this root."""
 
     instance: Instance
     fields: Fields
@@ -42,7 +42,7 @@ class NodeGroup(NamedTuple):
 
     @property
     def managed(self) -> bool:
-        """Whether EKS manages it."""
+        """Whether EKS manages the group."""
         return self.fields.resource == POOL
 
     @property
@@ -56,7 +56,7 @@ class NodeGroup(NamedTuple):
         return read(self.template.value) if isinstance(self.template, Known) else self.template
 
     def types(self) -> Value[tuple[str, ...]]:
-        """Return the instance types: its own, its launch template's, else the default of managed groups."""
+        """Return the instance types: the group's own, its launch template's, else the default of managed groups."""
         written = first_set(_overrides(self.instance), self.fields.texts("instance_types"))
         if not isinstance(written, Unset):
             return written
@@ -68,7 +68,7 @@ class NodeGroup(NamedTuple):
         return mapped(one, lambda name: (name,))
 
     def market(self) -> Market:
-        """Return the market of its machines: spot, or of a capacity reservation or capacity block."""
+        """Return the market of its machines: spot, a capacity reservation or a capacity block."""
         capacity, template = self.fields.text("capacity"), known(self.template)
         by_capacity = mapped(capacity, lambda kind: kind == "SPOT")
         spot = by_capacity if self.managed else is_spot(self.fields, template)
@@ -92,7 +92,7 @@ class NodeGroup(NamedTuple):
         return mapped(written, lambda text: any(mark in text for mark in marks))
 
     def kubelet(self) -> Kubelet:
-        """Read the reservations of its kubelets; Unknown except for EKS' own Linux AMIs."""
+        """Read the kubelet's reservations on its nodes; Unknown except for EKS' own Linux AMIs."""
         if (known(self.fields.text("image")) or "").startswith(_OTHER_IMAGES):
             return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
         if self.managed and isinstance(self.template, Unset):
@@ -105,7 +105,7 @@ class NodeGroup(NamedTuple):
 
     @or_unknown
     def efa(self, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-        """Return the EFA interface types of its launch template for some machine types."""
+        """Return the types of EFA interfaces in its launch template, for some machine types."""
         template = if_set(self.template)
         nested = need(template.record.blocks("network_interfaces")) if template is not None else ()
         kinds = [record.entry("interface_type") for record in nested]
@@ -122,7 +122,7 @@ class NodeGroup(NamedTuple):
         return Known(found, origin.outside(self.instance.span))
 
     def disk_size(self) -> Value[int]:
-        """Return the boot disk's size in GiB: of the group or its template, else EKS' default."""
+        """Return the boot disk's size in GiB: from the group or its template, else EKS' default."""
         own = self.fields.number("disk_size")
         if not isinstance(own, Unset):
             return own
@@ -131,7 +131,7 @@ class NodeGroup(NamedTuple):
         return _default_disk(own.origin) if self.managed else NOTHING
 
     def image_disk(self) -> Value[int]:
-        """Return the disk size of EKS' own images, for groups whose template sets none."""
+        """Return the disk size of EKS' own images, if the group's template sets none."""
         written = self.disk_size()
         if not self.managed or not isinstance(written, Unset) or self.has_own_image:
             return NOTHING
@@ -147,12 +147,12 @@ def group(instance: Instance, fields: Fields, templates: dict[str, Fields]) -> N
 
 
 def elsewhere(written: Value[str]) -> Unset | Unknown:
-    """Return why a launch template that is not in this root is not known; Unset if there is none."""
+    """Return why a launch template outside this root is unknown; Unset if there is none."""
     return written if isinstance(written, Unset) else Unknown(_ELSEWHERE, written.origin)
 
 
 def _allowed(requirements: Record, place: Origin) -> Value[tuple[str, ...]]:
-    """Return the machine types that requirements name; Unknown if AWS chooses."""
+    """Return the machine types named in requirements; Unknown if AWS chooses."""
     allowed = requirements.entry("allowed_instance_types")
     patterns = (
         [known(one) for one in allowed.value] if isinstance(allowed, Known) and isinstance(allowed.value, tuple) else []
@@ -181,7 +181,7 @@ def _overrides(instance: Instance) -> Value[tuple[str, ...]]:
 
 
 def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
-    """Whether all machines of a group are spot, by its launch template or its mixed-instances policy."""
+    """Whether all machines of a group are spot, according to its launch template or mixed-instances policy."""
     share, base = fields.number("on_demand"), fields.number("on_demand_base")
     if isinstance(share, Unset):
         market: Value[str] = template.text("market") if template else share
@@ -250,7 +250,7 @@ def looked_up(values: Collection[object], moving: Collection[str]) -> Value[bool
 
 
 def _surge(fields: Fields, zones: int) -> Value[Surge]:
-    """Return the surge of an update; none with another strategy than the default."""
+    """Return the surge of an update; none unless the strategy is the default."""
     strategy, percent = fields.text("update_strategy"), fields.number("max_unavailable_percentage")
     count = fields.number("max_unavailable")
     if unknown := first_unknown((strategy, percent, count)):

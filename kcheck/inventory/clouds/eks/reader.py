@@ -318,7 +318,7 @@ def _is_open(image: Record) -> bool:
 
 
 def _name_patterns(record: Record) -> list[str]:
-    """Return the `Name` patterns of a subnet data source; none if it filters by anything else but the VPC."""
+    """Return the `Name` patterns of a subnet data source; none if it filters by other attributes than the VPC."""
     patterns: list[str] = []
     for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")

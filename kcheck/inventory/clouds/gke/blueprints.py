@@ -63,7 +63,7 @@ class _Blueprint:
 
     @property
     def makes_clusters(self) -> bool:
-        """Whether it creates Kubernetes clusters, not Slurm or single machines."""
+        """Whether it creates Kubernetes clusters, rather than Slurm or single machines."""
         return any(
             kind.startswith("google_container_")
             for called in self.called.values()

@@ -99,7 +99,7 @@ def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
 
 @or_unknown
 def _partitions(size: Value[str], clients: Value[int]) -> Value[int]:
-    """Return how many containers share a GPU that is divided: each partition may have sharers of its own."""
+    """Return how many containers share a GPU; a partition of a GPU may be shared, too."""
     found = tables_of(_CLOUD)["partitions"].get(need(size))
     if found is None:
         return Unknown(f"how many partitions {need(size)} makes of a GPU", size.origin)

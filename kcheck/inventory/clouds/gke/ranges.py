@@ -46,7 +46,7 @@ class RangeReader(Reader):
         return next((found for found in ranges if same_value(found.name, name)), None)
 
     def range_of_cluster(self, owner: Owner) -> None:
-        """Record the pod range of a cluster: a secondary range of its subnet, or its own block."""
+        """Record the pod range of a cluster: a secondary range of its subnet, or a block of its own."""
         cluster, fields, subnet = owner.cluster, owner.fields, known(owner.subnet)
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
@@ -55,7 +55,7 @@ class RangeReader(Reader):
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
     def range_named(self, own: Secondary, what: str, owner: Owner, subnet: Subnet | None) -> Secondary:
-        """Return the range that `own` names: in a subnet, else outside this code; itself if it names none."""
+        """Return the range that `own` names, in a subnet or outside this code; `own` itself if it names none."""
         if isinstance(own.name, Unset):
             return own
         home = known(owner.subnet) or owner.cluster
@@ -76,7 +76,7 @@ class RangeReader(Reader):
         return [one for one in pools if not isinstance(one.text("pod_range"), Unset)]
 
     def pod_range(self, found: Secondary, cluster: Cluster, more: Value[tuple[str, ...]]) -> PodRange:
-        """Return the range as a PodRange, which several clusters and pools may share."""
+        """Return the range as a PodRange, which clusters and pools may share."""
         known_already = next((one for one in (*self.found.ranges, *self.ranges.values()) if one.id == found.id), None)
         if known_already is not None:
             return known_already
@@ -89,7 +89,7 @@ class RangeReader(Reader):
         return result
 
     def _more(self, fields: Fields, subnet: Subnet | None) -> Value[tuple[str, ...]]:
-        """Return further ranges that extend the cluster's."""
+        """Return additional pod ranges of the cluster."""
         names = fields.texts("more_ranges")
         if not isinstance(names, Known):
             return names
@@ -103,11 +103,11 @@ class RangeReader(Reader):
 
 
 def given(name: Value[str]) -> Value[str]:
-    """Return a name; Unset if it is empty, which the provider takes as not set."""
+    """Return a name; Unset if it is empty, as for the provider."""
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 
 def outside(name: Value[str], what: str) -> Unknown:
-    """Return why a named range that is not in this root is unknown."""
+    """Return why a named range outside this root is unknown."""
     text = f"the range {name.value} is not in this root module" if isinstance(name, Known) else why_missing(name, what)
     return Unknown(text, name.origin)

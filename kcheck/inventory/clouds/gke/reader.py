@@ -146,7 +146,7 @@ class _Gke(RangeReader):
 
     @or_unknown
     def _api_ranges(self, instance: Instance, fields: Fields) -> Value[tuple[str, ...]]:
-        """Return the ranges that reach the API server; a block that lists none closes it."""
+        """Return the ranges that reach the API server; none if the block lists none."""
         addresses = fields.flag("api_addresses")
         if known(addresses) is False:
             return mapped(addresses, lambda _: ())
@@ -295,7 +295,7 @@ def _size(fields: Fields, spread: Value[int]) -> model.Size:
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
-    """Return a bound or size of a pool: totals as written, other counts times zones."""
+    """Return a bound or size of a pool: totals as written, counts per zone multiplied by zones."""
     if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
     in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
@@ -356,7 +356,7 @@ def _autoscaler(cluster: model.Cluster, fields: Fields) -> model.Autoscaler:
 
 
 def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin | None]:
-    """Return the limits of auto-provisioning by resource, and their place; they apply to all pools together."""
+    """Return the limits of auto-provisioning by resource, and their span; they apply to all pools together."""
     on, outer = fields.flag("provisioning"), fields.record.blocks("cluster_autoscaling")
     if not (known(on) or isinstance(on, Unknown)):
         return {}, None

@@ -1,4 +1,4 @@
-"""Shared parts of the readers of self-managed clusters: pools, pod ranges, and nodes at registration."""
+"""Shared parts of the readers of self-managed clusters: pools, pod ranges, and registration of nodes."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -163,7 +163,7 @@ def ipv4(cidr: Value[str]) -> Value[str]:
 
 
 def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
-    """Adapt the place of a value in `extraArgs`, which are a map up to v1beta3 and a list since."""
+    """Adjust the place of a value in `extraArgs`, which are a map up to v1beta3 and a list since."""
     origin = value.origin
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
@@ -172,7 +172,7 @@ def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Valu
 
 
 def number_in(written: Datum) -> Value[int]:
-    """Read a number; Unknown if it is none."""
+    """Read a number; Unknown for other text."""
     if isinstance(written, Unknown):
         return written
     try:
@@ -198,7 +198,7 @@ NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
-    """Read the labels of a joining node, without its zone and values that differ by node."""
+    """Read the labels of a joining node, except its zone and values that differ by node."""
     given = yaml.get(registration, "kubeletExtraArgs")
     listed = (yaml.get(one, "value") for one in yaml.items(given) if yaml.text(one, "name") == "node-labels")
     found = [yaml.get(given, "node-labels"), *listed]

@@ -149,7 +149,7 @@ class _Cluster:
 
     @or_unknown
     def _neighbours(self) -> Value[int]:
-        """Return how many other nodes a node's kernel may keep as neighbours."""
+        """Return the maximum number of neighbours in a node's kernel table."""
         listed = need(self.fields.record.blocks("additional_sysctl"))
         found = [one.entry(clusters.NEIGHBOURS) for one in listed]  # a list of names and values is one record
         entry = next((one for one in found if one is not None), None)
@@ -214,7 +214,7 @@ class _Cluster:
 
 
 def _registered(pool: NodePool, variables: yaml.Mapping) -> NodePool:
-    """Complete a pool with the labels, taints and machine from its group's variables."""
+    """Add the labels, taints and machine in a group's variables to a pool."""
     origin = Origin((pool.place,))
     pairs = yaml.pairs(variables, "node_labels").items()
     labels = {key: node.text for key, pair in pairs if isinstance(node := yaml.resolve(pair.value), yaml.Scalar)}

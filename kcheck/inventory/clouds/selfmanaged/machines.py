@@ -26,7 +26,7 @@ _OWNER = regex(r"kubernetes\.io/cluster/(.+)")
 
 
 class Group(NamedTuple):
-    """Equal machines: a pool without its cluster, how a script starts them, and the cluster that their tags name."""
+    """Equal machines: a pool without its cluster, the script that starts them, and the cluster in their tags."""
 
     pool: NodePool
     tool: str
@@ -36,9 +36,9 @@ class Group(NamedTuple):
 
 
 def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory: Inventory) -> Iterator[Group]:
-    """Yield the machines of a root module that a script makes nodes, or whose tags name a cluster.
+    """Yield the machines of a root module that a script turns into nodes, or whose tags name a cluster.
 
-    `starts` has the scripts by address, of machines and of launch templates.
+    `starts` maps addresses of machines and launch templates to scripts.
     """
     subnets: dict[str, dict[str, Subnet]] = {}
     templates = {one.address: one for kind in sorted(kinds & names.scripts().keys()) for one in root.instances(kind)}
@@ -71,9 +71,9 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
 
 
 def join(found: Iterable[Group], inventory: Inventory) -> Iterator[Skipped]:
-    """Replace the nodes of unknown number of self-managed clusters by their machines, if some are workers.
+    """Replace unknown nodes of self-managed clusters by their machines, if some of these are workers.
 
-    Yields machines whose tags name a cluster where none is in the code.
+    Yields machines whose tags name a cluster that is not in the code.
     """
     pairs = ((home.id, group) for group in found for home in _homes(group, inventory.clusters))
     homes = grouped(pairs, lambda pair: pair[0])
@@ -101,7 +101,7 @@ _APPLY = "talos_machine_configuration_apply."
 
 
 def _joined(pool: NodePool, base: NodePool) -> NodePool:
-    """Complete machines with their cluster; what their scripts register is not read but from kubeadm's objects."""
+    """Add the cluster to machines; labels and taints from their scripts are read only for kubeadm."""
     own, why = (
         base.scheduling,
         Unknown("the labels and taints that its nodes register are not read", Origin((pool.place,))),
@@ -120,7 +120,7 @@ def _joined(pool: NodePool, base: NodePool) -> NodePool:
 
 
 def _homes(group: Group, every: Iterable[Cluster]) -> list[Cluster]:
-    """List the clusters that machines are of: by their tags, else by the tool that starts both in one folder."""
+    """List the clusters that machines belong to: by tags, else by the tool that starts both in one folder."""
     named = [one for one in every if group.owner and known(one.name) == group.owner]
     started = [one for one in every if _started(group, one)]
     return named or (started if len(started) == 1 else [])
@@ -171,7 +171,7 @@ def _unset(origin: Origin) -> Unknown:
 
 
 def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mapping[str, Subnet]) -> NodePool:
-    """Return a pool with what machines and their template set."""
+    """Return a pool with the settings of its machines and their template."""
     place = fields.record.span
     origin = Origin((place,))
     kind = template.address.split(".")[-2] if template is not None else ""

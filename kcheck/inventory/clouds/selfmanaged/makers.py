@@ -1,4 +1,4 @@
-"""Clusters whose makers give each node a block of the pods' range: k3s, RKE, RKE2, Talos and OpenShift."""
+"""Clusters of tools that give each node a block of the pod range: k3s, RKE, RKE2, Talos and OpenShift."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ _BLOCKS = frozenset((
 
 
 def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: Inventory) -> None:
-    """Add the clusters that a root module makes with other tools than kubeadm; of equal servers, the first decides."""
+    """Add the clusters that a root module creates without kubeadm; of equal servers, the first decides."""
     at = root.configuration.folder, root.environment
     for item in {item.kind: item for item in reversed(list(objects)) if item.kind in _SERVERS}.values():
         add(*at, Fields(clusters.CLOUD, item.kind, MappingRecord(item.root, item.span)), item.kind, inventory)
@@ -52,13 +52,13 @@ def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: In
 
 
 def _pools_of(cluster: Instance, root: Module) -> list[Fields]:
-    """Return the node pools that refer to a cluster of Rancher."""
+    """Return the node pools that refer to a Rancher cluster."""
     found = [Fields(clusters.CLOUD, _POOL, one) for one in root.instances(_POOL)]
     return [one for one in found if address_of(one.raw("cluster")) == cluster.address]
 
 
 def installed(sources: Iterable[Source], inventory: Inventory) -> Iterator[Skipped]:
-    """Add the clusters of the configurations of OpenShift's installer; yield those with several ranges for pods."""
+    """Add the clusters in configurations of OpenShift's installer; yield those with several pod ranges."""
     for source in sources:
         for root in (document.root for document in yaml.documents(source)):
             ranges = [yaml.text(one, "cidr") for one in yaml.items(root, "networking", "clusterNetwork")]
@@ -76,7 +76,7 @@ _RANCHER = {"rke_cluster", "rancher2_cluster", "rancher2_cluster_v2"}
 
 
 class _Documented:
-    """A record that also has, as its block `document`, the YAML documents in some arguments."""
+    """A record extended by the block `document`: the YAML documents in its arguments."""
 
     def __init__(self, record: Record, arguments: Iterable[tuple[Datum | None, Record]]) -> None:
         self.record = record
@@ -107,7 +107,7 @@ class _Documented:
 def add(
     folder: str, environment: str, fields: Fields, address: str, inventory: Inventory, apart: Iterable[Fields] = ()
 ) -> None:
-    """Add a cluster by the table of its maker, with its groups of nodes and those `apart`."""
+    """Add a cluster by the table of its tool, with its groups of nodes and those given `apart`."""
     place = fields.record.span
     origin = Origin((place,))
     where = "" if folder == "." else f"{folder}:"
@@ -155,7 +155,7 @@ def _named(group: Fields) -> str:
 
 
 def _pool(cluster: Cluster, name: str, own: list[Fields], addresses: Addresses) -> NodePool:
-    """Return the pool of groups, or of single nodes, with one name."""
+    """Return a pool of the groups, or the single nodes, with one name."""
     first, place = own[0], own[0].record.span
     origin = Origin((place,))
     count = first.number("count") if first.has("count") else Known(len(own), origin)

@@ -32,7 +32,7 @@ _MAPPED = regex(r"/v1(alpha\d|beta[1-3])$")
 
 
 def read(objects: Sequence[Object], inventory: Inventory) -> None:
-    """Add the clusters that kubeadm, or static pods in one folder, describe."""
+    """Add the clusters described by kubeadm, or by static pods in one folder."""
     written: dict[str, dict[str, Fields]] = {}
     labels: dict[str, dict[str, str]] = {}
     for item in objects:
@@ -65,7 +65,7 @@ def _folder(key: str) -> str:
 
 
 def _records(item: Object) -> Iterable[tuple[str, Record]]:
-    """Yield the configuration of kubeadm, kubelets or kube-proxy, or the control plane parts, in an object."""
+    """Yield the records in an object: kubeadm, kubelet or kube-proxy configuration, or control plane parts."""
     if item.kind in _GROUPS and item.api_version.startswith(_GROUPS[item.kind]):
         yield item.kind, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
