@@ -1,4 +1,4 @@
-"""Scripts that start machines: kubeadm configuration and flags, or only that they join a node."""
+"""Scripts that start machines: kubeadm configuration and flags, or only the command that joins a node."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ _API = "kubeadm.k8s.io/v1beta3"
 
 
 def objects(pieces: tuple[Piece, ...]) -> list[Object]:
-    """List the kubeadm objects in a script, including the configuration its `kubeadm init` flags stand for."""
+    """List the kubeadm objects in a script, including configuration from its `kubeadm init` flags."""
     if any(_KIND_TOOL in piece.text for piece in pieces):
         return []
     found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
@@ -61,7 +61,7 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
 
 
 class Start(NamedTuple):
-    """A script that makes its machine a node: by a tool, as a server if it runs the control plane."""
+    """A script that makes its machine a node: the tool, and whether it runs the control plane."""
 
     tool: str
     server: bool
@@ -112,7 +112,7 @@ def _continues(line: str, indent: str) -> bool:
 
 
 def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
-    """Yield the configuration that `kubeadm init` flags stand for."""
+    """Yield the configuration given by `kubeadm init` flags."""
     text = _plain(pieces)
     for command in _INIT.finditer(text):
         flags = {flag[1]: command.start() + flag.start(2) for flag in _FLAG.finditer(command[0])}
@@ -147,7 +147,7 @@ def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
 
 
 def _has_free_flags(line: str, assigned: set[str]) -> bool:
-    """Whether a line is unknown, or installs a tool with flags in a variable that is not `assigned`."""
+    """Whether a line is unknown, or installs a tool with flags from a variable that is not `assigned`."""
     words = [word.strip("\"';()") for word in line.replace("_EXEC=", "_EXEC= ").split()]
     if words[1:] and not _STARTS.search(line) and "_EXEC=" not in line:
         return False
@@ -157,7 +157,7 @@ def _has_free_flags(line: str, assigned: set[str]) -> bool:
 
 
 def _plain(pieces: tuple[Piece, ...]) -> str:
-    """Return the text of a script, of the same length, with spaces for comments."""
+    """Return the text of a script with its comments blanked out; the length stays."""
     text = "".join(_UNKNOWN if isinstance(piece.datum, Unknown) else piece.text for piece in pieces)
     return _COMMENT.sub(lambda found: " " * len(found[0]), text)
 
@@ -182,7 +182,7 @@ def _key(text: str, place: Span) -> yaml.Scalar:
 
 
 def _scalar(pieces: tuple[Piece, ...], offset: int, text: str, name: str = "") -> yaml.Scalar:
-    """Return the scalar at an offset of a text, with its place, or its name in an encoded text."""
+    """Return the scalar at an offset of a text, with its span; with its name in an encoded text."""
     at = 0
     for piece in pieces:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)

@@ -67,7 +67,7 @@ class Chart(Struct, frozen=True, eq=False):
         return (one for one, _ in self.members(release))
 
     def members(self, release: Release) -> Iterator[tuple[Release, Chart | None]]:
-        """Yield a release of this chart, then its dependencies; each with its chart, None for one that is not here."""
+        """Yield a release of this chart and of its dependencies, each with its chart (None if not in the tree)."""
         own = (self.values,) if self.values is not None else ()
         listed = {known(dependency.name) for dependency in self.dependencies}
         others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
@@ -98,7 +98,7 @@ def _below(dependency: Dependency, release: Release) -> Release:
 
 
 def _is_off(dependency: Dependency, release: Release) -> bool:
-    """Whether the first condition of a dependency that is set disables it."""
+    """Whether the first condition set for a dependency disables it."""
     for condition in filter(None, dependency.condition.split(",")):
         value = release.scalar(*condition.strip().split("."))
         if isinstance(value, Known) and isinstance(value.value, bool):
@@ -147,7 +147,7 @@ class Charts:
 
     @cached_property
     def helm(self) -> str:
-        """Path of helm; empty if it is not to be run. Raises ConfigError if it or a file is missing."""
+        """Path of helm; empty if it must not run. Raises ConfigError if it or a file is missing."""
         if not self.config.render or self.config.render_refused:
             return ""
         for path in self.config.helm_values:
@@ -177,7 +177,7 @@ class Charts:
         return self._tops[folder]
 
     def values(self, paths: tuple[str, ...]) -> list[yaml.Mapping]:
-        """Read values files; missing ones and those without a map are left out."""
+        """Read values files; skip missing ones and those that are not maps."""
         found = [source for source in map(self.tree.source, paths) if source is not None]
         self.sources += found
         for source in found:
@@ -202,7 +202,7 @@ class Charts:
         return [data.decode(errors="replace") for data in found]
 
     def may_deploy(self, chart: Chart) -> bool:
-        """Whether something in the tree may deploy a chart, with values of its own."""
+        """Whether something in the tree may deploy a chart with other values."""
         names = {chart.label, posixpath.basename(chart.folder)}
         return chart.folder in self.used or any(name in text for name in names for text in self._deployers)
 

@@ -1,4 +1,4 @@
-"""Fields that a kind does not have, and values of another type than theirs."""
+"""Fields that a kind does not have, and values of a wrong type."""
 
 import os
 from collections.abc import Iterator
@@ -34,9 +34,9 @@ def _is_placeholder(node: yaml.Target) -> bool:
 
 
 class _Table(Struct):
-    """Fields of known kinds, as profiles/any/fields.json has them.
+    """Fields of known kinds, from profiles/any/fields.json.
 
-    `kinds`: "apiVersion kind" -> its type, and the release that it is taken from. `types`: name -> type of each field.
+    `kinds`: "apiVersion kind" -> its type, and the release it is taken from. `types`: name -> type of each field.
     """
 
     kinds: dict[str, tuple[str, str]]
@@ -49,7 +49,7 @@ def _table() -> _Table:
 
 
 def errors(item: Object, label: str) -> list[FieldError]:
-    """List the fields of an object that its kind does not have, or whose value the API server refuses.
+    """List the fields of an object that its kind does not have, and values the API server refuses.
 
     `label` is the identity of the object. Terraform has checks and names of its own for the objects of its resources.
     """
@@ -61,7 +61,7 @@ def errors(item: Object, label: str) -> list[FieldError]:
 
 
 class _Walk:
-    """Compares the nodes of one object with its type, each node once, however many aliases lead to it."""
+    """Compares the nodes of one object with its type, each node once even with aliases."""
 
     def __init__(self, label: str, type_: str, release: str) -> None:
         self._label, self._type, self._release = label, type_, release
@@ -69,7 +69,7 @@ class _Walk:
         self.found: list[FieldError] = []
 
     def visit(self, node: Node, type_: str, path: tuple[str, ...]) -> None:
-        """Note the errors of a node and of all below it."""
+        """Record the errors of a node and of everything below it."""
         target = yaml.resolve(node)
         if type_ == "any" or (id(target), type_) in self._seen or len(self.found) == _MOST:
             return
@@ -119,7 +119,7 @@ class _Walk:
         ))  # fmt: skip
 
     def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
-        """Find the nearest field of that name around or below a place, else one of nearly that name beside it."""
+        """Find the nearest field with that name above or below, else a sibling with a similar name."""
         from difflib import get_close_matches
 
         types = _table().types
@@ -131,7 +131,7 @@ class _Walk:
         return (*path, close[0]) if close else ()
 
     def _types_along(self, path: tuple[str, ...]) -> Iterator[str]:
-        """Yield the types of an object's parts down to a place, from its own."""
+        """Yield the types of an object's parts along a path, from the top."""
         type_ = self._type
         for step in path:
             yield type_
@@ -155,7 +155,7 @@ def _written(path: tuple[str, ...]) -> str:
 
 
 def _fits(node: yaml.Scalar, type_: str) -> bool:
-    """Whether a single value may stand where a type is wanted; one that somebody fills in or computes may.
+    """Whether a scalar is valid for a type; placeholders and computed values are.
 
     `on` and `yes` are texts for kustomize and booleans for kubectl.
     """

@@ -86,14 +86,14 @@ def runs(container: yaml.Node, program: str) -> bool:
 
 
 def room(container: yaml.Node) -> Span | None:
-    """Return the place of the list that takes another flag; None if there is none."""
+    """Return the list to which a flag can be added; None if there is none."""
     given = yaml.get(container, "args") or yaml.get(container, "command")
     found = yaml.items(given)
     return given.span if given is not None and found and not isinstance(found[-1], yaml.Computed) else None
 
 
 def gap(container: yaml.Node) -> str:
-    """Return why flags of a container may be missing; '' if none can."""
+    """Return why flags of a container may be missing; empty if none can."""
     nodes = [yaml.get(container, key) for key in ("command", "args")]
     found = [item for node in nodes for item in yaml.scalars(node)]
     if _is_shell(found):
@@ -102,7 +102,7 @@ def gap(container: yaml.Node) -> str:
 
 
 def unknown(node: yaml.Node | None) -> str:
-    """Return why a node's text or items are unknown; '' if they are not."""
+    """Return why a node's text or items are unknown; empty if they are known."""
     found = node.datum if isinstance(node, yaml.Computed) and not node.text else None
     return found.reason if isinstance(found, Unknown) else ""
 

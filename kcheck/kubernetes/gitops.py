@@ -1,4 +1,4 @@
-"""Argo CD and Flux: folders that they reapply, so deleted objects come back, and values that Flux fills in."""
+"""Argo CD and Flux: folders they reapply, which restores deleted objects, and values Flux substitutes."""
 
 import os
 import re
@@ -29,7 +29,7 @@ _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
 def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Yield what applies folders or charts; `top` is the folder of a source's repository."""
+    """Yield the objects that apply folders or charts; `top` is the folder of a source's repository."""
     for item in objects:
         of_flux = item.kind == "Kustomization" and item.api_version.startswith(_GROUP)
         if of_flux or (item.kind in KINDS and item.api_version.startswith("argoproj.io/")):
@@ -55,7 +55,7 @@ def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
 
 
 def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
-    """Return where Argo CD applies an object, in words, and texts that name these clusters; empty for its own."""
+    """Return where Argo CD applies an object, in words, and possible names of these clusters; empty for its own."""
     name, server = (yaml.text(spec, "destination", key) for key in ("name", "server"))
     if name == "in-cluster" or server.rstrip("/") == _OWN:
         return "", ()
@@ -105,7 +105,7 @@ def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], name
 def substituting(
     objects: Iterable[Object], top: Callable[[Source], str], named: Named
 ) -> Callable[[Iterable[Object]], Iterator[Object]]:
-    """Return a function that applies the nearest Kustomization's values, or the common ones of several."""
+    """Return a function that applies the nearest Kustomization's values, or the values several have in common."""
     found = _substitutions(objects, top, named)
     by_folder: dict[str, Callable[[str, yaml.Target], yaml.Target | None] | None] = {}
 

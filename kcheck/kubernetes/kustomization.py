@@ -1,4 +1,4 @@
-"""A kustomization as written: its fields, those kcheck does not render, and selectors of its patches."""
+"""A kustomization as written: its fields, fields kcheck does not render, and selectors of its patches."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STEP = regex(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
 
 
 class UnreadableError(Exception):
-    """A kustomization that Kustomize would refuse, too; the argument is the Problem."""
+    """A kustomization that Kustomize would also refuse; the argument is the Problem."""
 
 
 class Fields(Struct, eq=False):
@@ -148,7 +148,7 @@ class Fields(Struct, eq=False):
         return entry.key.span if entry else self.root.span
 
     def missing(self, node: yaml.Scalar, disk: Disk) -> None:
-        """Record a file or folder that cannot be read."""
+        """Record an unreadable file or folder."""
         what = "is remote" if _REMOTE.match(node.text) else "does not exist"
         if "\0" not in node.text and disk.is_outside(os.path.join(self.folder, node.text)):
             what = f"is {REASON}"
@@ -188,7 +188,7 @@ class Name(NamedTuple):
 
 
 class Resource(NamedTuple):
-    """An object being rendered; the last of `names` is its present one."""
+    """An object while it is rendered; the last of `names` is its current one."""
 
     item: Object
     names: tuple[Name, ...]
@@ -203,7 +203,7 @@ class Resource(NamedTuple):
         return self._replace(item=replace(self.item, root=root))
 
     def renamed(self, root: yaml.Mapping) -> Resource:
-        """Return the object under another name; selectors still find it by the old ones."""
+        """Return the object with another name; selectors still match its old ones."""
         return Resource(replace(self.item, root=root), (*self.names, name_of(root)))
 
 

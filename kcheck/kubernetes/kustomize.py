@@ -1,4 +1,4 @@
-"""Kustomize without Kustomize: rendered objects with the place of each value.
+"""Kustomize without Kustomize: rendered objects with the span of each value.
 
 Only objects of some kinds are read; documents of other kinds and patches for these are never parsed.
 Roots are kustomizations without references to them. A base is rendered once, however many build on it.
@@ -205,7 +205,7 @@ class _Renderer:
         return None
 
     def file(self, own: Fields, name: str) -> Source | None:
-        """Return a file that a kustomization names, which then no longer counts as a manifest."""
+        """Return a file that a kustomization names; from then on it is no manifest of its own."""
         source = self.tree.source(os.path.join(own.folder, name)) if name and "\0" not in name else None
         if source is not None and source not in self.result.named:
             self.result.named.add(source)
@@ -293,7 +293,7 @@ class _Renderer:
         return result
 
     def apply_replacements(self, own: Fields, resources: list[Resource]) -> list[Resource]:
-        """Make the values that `replacements` set unknown."""
+        """Mark the values that `replacements` set as unknown."""
         for entry in own.maps("replacements"):
             source = self.file(own, yaml.text(entry, "path"))
             documents = (document.root for document in yaml.documents(source)) if source else iter((entry,))

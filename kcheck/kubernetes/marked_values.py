@@ -50,7 +50,7 @@ class Mark(Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Place where it is written, or would be."""
+        """Return where it is written, or would be."""
         if self.node is not None and self.node.source is self.holder.source:
             return Origin((self.node.span,), literal=not isinstance(self.node, yaml.Computed))
         return Origin((self.holder.span,), missing=Missing(self.holder.span, self.rest))
@@ -135,7 +135,7 @@ class Marks:
     # --- where the marks come out
 
     def read(self, output: str) -> None:
-        """Record where helm's output has marks in amounts, and which marks appear elsewhere, too."""
+        """Record where helm's output has marks in amounts, and which marks also appear elsewhere."""
         uses = dict.fromkeys(self.marks, 0)
         for match in _NUMBER.finditer(output):
             if match[0] in uses:
@@ -212,7 +212,7 @@ def _may_hold(node: yaml.Node | None) -> bool:
 
 
 def _holder(node: yaml.Target, path: Path) -> tuple[yaml.Target, Path]:
-    """Return the innermost node on a path that is in the outermost one's file, and the path below it."""
+    """Return the innermost node of a path in the file of the outermost one, and the path below it."""
     here = node
     for i, step in enumerate(path[:-1]):
         below = yaml.get(here, step)
@@ -242,7 +242,7 @@ def _amounts(node: yaml.Node, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _placed(node: yaml.Target, path: Path, own: dict[Path, Origin]) -> yaml.Target:
-    """Set the places of a container's amounts, written or missing."""
+    """Set the spans of a container's amounts, written or missing."""
     if isinstance(node, yaml.Mapping):
         entries = tuple(
             entry._replace(value=_placed(yaml.resolve(entry.value), (*path, key), own))
@@ -268,7 +268,7 @@ def _absent(node: yaml.Mapping, path: Path, own: dict[Path, Origin]) -> Callable
 def traced(
     values: yaml.Target | None, output: str, objects: Iterable[Object], render: Callable[[str], str | None]
 ) -> list[Object]:
-    """Return the objects helm printed, with the places of their requests and limits in the values.
+    """Return the objects helm printed, with the spans of their requests and limits in the values.
 
     `render` returns helm's output with other values, given as JSON, or None if helm fails. It is called at most twice.
     """

@@ -1,4 +1,4 @@
-"""Kubernetes objects of a tree, also those that others name, and parts that could not be read."""
+"""Kubernetes objects of a tree, objects they name, and parts that could not be read."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Manifests(Struct):
     templates: list[Source]
 
     def take(self) -> list[Object]:
-        """Return the objects and let go of them."""
+        """Return the objects and drop them here, to free memory."""
         found, self.objects = self.objects, []
         return found
 
@@ -184,7 +184,7 @@ _HOLDERS = {
 
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
-    """Return a scalar's value with its place; Unset if null, Unknown for a placeholder."""
+    """Return a scalar's value with its span; Unset if null, Unknown for a placeholder."""
     if isinstance(node, yaml.Computed):
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
@@ -200,7 +200,7 @@ def value_of(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def is_null(node: yaml.Node) -> bool:
-    """Whether a node is a null as written."""
+    """Whether a node is a literal null."""
     target = yaml.resolve(node)
     return isinstance(target, yaml.Scalar) and not isinstance(target, yaml.Computed) and yaml.value(target) is None
 
@@ -217,7 +217,7 @@ def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
 
 
 def unknown_scalar(why: str, span: Span) -> yaml.Computed:
-    """Build a value that is unknown, at the place of what sets it."""
+    """Build an unknown value, placed at whatever sets it."""
     return yaml.Computed(*span, None, "", "double", None, Unknown(why, Origin((span,))))
 
 

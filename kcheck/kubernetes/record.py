@@ -100,7 +100,7 @@ class FlagsRecord:
 
 
 def datum(node: yaml.Node) -> Datum:
-    """Convert a node to a value, with the places of its parts."""
+    """Convert a node to a value, with the spans of its parts."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
         parts = {key: datum(entry.value) for key, entry in yaml.entries(target).items()}

@@ -60,7 +60,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def values(self) -> yaml.Target | None:
-        """All values as one tree, each with its place."""
+        """Return all values as one tree, each with its span."""
         return laid_over(merged(self.trees), self.sets)
 
     def scalar(self, *path: str | int) -> Value[object]:
@@ -76,7 +76,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
         return Unknown(self.gap, place) if self.gap else Unset(place)
 
     def names(self, *path: str | int) -> dict[str, Span]:
-        """Return the keys below a path, with their places."""
+        """Return the keys below a path, with their spans."""
         return {name: entry.key.span for name, entry in yaml.pairs(self.values, *path).items()}
 
     def items(self, *path: str | int) -> tuple[list[yaml.Scalar], str]:
@@ -90,7 +90,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
 
 def merged(trees: Iterable[yaml.Node]) -> yaml.Target | None:
-    """Merge values as Helm does: maps by key, the last of anything else."""
+    """Merge values as Helm does: maps by key; of other values the last wins."""
     result: yaml.Target | None = None
     done: dict[tuple[yaml.Target, yaml.Target], yaml.Target] = {}
     for tree in trees:

@@ -1,4 +1,4 @@
-"""Rendered charts as objects, each line with its place: by helm on request, simple ones without it."""
+"""Rendered charts as objects, each line with its span: by helm on request, simple ones without it."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class _HelmError(Exception):
 class Rendering:
     """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
 
-    Its values are its own and those of files, or of a `release`; for a fix, the chart is rendered again to find those
-    that requests and limits come from. It may use the templates of its `family`.
+    Values come from the chart and files, or from a `release`. For a fix, the chart is rendered again to find the values
+    behind requests and limits. It may use the templates of its `family`.
     """
 
     def __init__(self, chart: Chart, charts: Charts, release: Release | None, family: tuple[Chart, ...]) -> None:
@@ -99,7 +99,7 @@ class Rendering:
                 self.refused, self.problems = TemplateError(self.problems[0].message), []
 
     def refuse(self, reason: TemplateError | None, inside: str = "") -> None:
-        """Refuse the whole chart where one `inside` it is refused; the first reason counts."""
+        """Refuse the whole chart if a chart `inside` it is refused; the first reason counts."""
         if reason is not None and self.refused is None:
             reason.place = reason.place and os.path.join(inside, reason.place)
             self.refused = reason
@@ -113,14 +113,14 @@ class Rendering:
         return to_json(self.values, self._unknown)
 
     def _render(self, render: Callable[[str], str], given: str, *, traced: bool) -> None:
-        """Read the output of a function of values, in JSON; empty for those of the chart."""
+        """Render with values in JSON, empty for the chart's own, and read the output."""
         output = render(given)
         self._read(output)
         if traced and self.objects:
             self.objects = marked_values.traced(self.values, output, self.objects, partial(_again, render))
 
     def _refuse_without_image(self) -> None:
-        """Refuse a chart whose own values name no image: it is for the values of its users.
+        """Refuse a chart whose own values name no image: its users have to set one.
 
         Raises TemplateError if a container has none.
         """
@@ -145,7 +145,7 @@ class Rendering:
                     self.objects += objects_in(root)
 
     def _with_unknown(self, piece: Piece) -> Iterator[Piece]:
-        """Split a piece at the texts that stand for values that are not known."""
+        """Split a piece at placeholders of unknown values."""
         parts = [text for text in _UNKNOWN.split(piece.text) if text]
         if len(parts) < 2 and parts[0].lower() not in self._unknown:
             yield piece
@@ -198,7 +198,7 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
 
 
 def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
-    """Run helm with additional values and return its output. Raises _HelmError if it fails, or would."""
+    """Run helm with additional values and return its output. Raises _HelmError if it fails or cannot run."""
     import subprocess
     from tempfile import TemporaryDirectory
 
@@ -241,7 +241,7 @@ def _again(render: Callable[[str], str], values: str) -> str | None:
 
 
 def _has_api(name: object) -> bool:
-    """Whether helm knows an API; it knows none of other projects."""
+    """Whether helm knows an API; it knows only those of Kubernetes itself."""
     group = str(name).partition("/")[0]
     if name not in _APIS and ("." not in group or group.endswith(".k8s.io")):
         raise unsupported(f'.Capabilities.APIVersions.Has "{name}"')
@@ -253,8 +253,8 @@ def output_without_helm(
 ) -> str:
     """Return the output of `helm template` for a chart, with its values or others in JSON.
 
-    It may use the templates of its `family`. Texts in `unknown` stand for values that are not known. Raises
-    TemplateError if it fails, or uses something that kcheck does not render.
+    It may use the templates of its `family`. Texts in `unknown` stand for unknown values. Raises TemplateError if it
+    fails, or uses something that kcheck does not render.
     """
     texts = dict(_templates(chart, tree))
     if not any(holds_objects(text.encode()) for text in texts.values()):
@@ -312,7 +312,7 @@ def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:
 
 
 def _inside(chart: Chart, tree: Tree, folder: str) -> Iterator[str]:
-    """Yield the paths of a chart's files below a folder of it.
+    """Yield the paths of a chart's files in a subfolder.
 
     Raises TemplateError if one is ignored by helm, or cannot be read.
     """
@@ -341,7 +341,7 @@ def _text(tree: Tree, path: str) -> str:
 
 
 class _Template:
-    """A template, and which of its lines may have produced a line of the output."""
+    """A template, and the lines of it that may have produced a line of the output."""
 
     def __init__(self, source: Source, values: yaml.Target | None, *, whole: bool) -> None:
         self.source = source
@@ -367,7 +367,7 @@ class _Template:
                 self.plain.setdefault(text, []).append(span)
 
     def pieces(self, part: str) -> Iterator[Piece]:
-        """Yield the lines of a part of the output, each with its place."""
+        """Yield the lines of a part of the output, each with its span."""
         for line in part.splitlines(keepends=True):
             text = line.strip()
             same = self.plain.get(text, [])
@@ -405,7 +405,7 @@ class _Filled(NamedTuple):
     value: Span | None
 
     def pieces(self, line: str) -> Iterator[Piece]:
-        """Yield the line, with the value at its own place."""
+        """Yield the line, with the value at its own span."""
         if self.value is None:
             yield _piece(line, self.span)
             return
@@ -420,7 +420,7 @@ class _Filled(NamedTuple):
 
 
 def _piece(text: str, span: Span) -> Piece:
-    """Build a part of the output, which is not literal in any file."""
+    """Build a part of the output that is not literally in any file."""
     return Piece(text, span, Known(text, Origin((span,))))
 
 

@@ -1,4 +1,4 @@
-"""Functions of helm's templates, and their values with Go's types: a number of YAML is a float64."""
+"""Functions of helm's templates, and their values with Go's types: YAML numbers are float64."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ _METHODS = frozenset({"AsMap", "AsSecrets", "Encode", "PathValue", "Table", "YAM
 
 
 class TemplateError(Exception):
-    """A reason not to render a template, and the line; `unsupported` names a part of helm that kcheck lacks."""
+    """A reason not to render a template, and the line; `unsupported` names a helm feature that kcheck lacks."""
 
     def __init__(self, message: str, place: str = "", *, unsupported: str = "") -> None:
         super().__init__(message[: 2 * _MOST_NAME])
@@ -38,13 +38,13 @@ class TemplateError(Exception):
 
 
 def unsupported(name: str, place: str = "") -> TemplateError:
-    """Build the error for a part of templates that only helm renders."""
+    """Build the error for a template feature that only helm renders."""
     name = name[:_MOST_NAME]
     return TemplateError(f"it uses {name}", place, unsupported=name)
 
 
 class Int64(int):
-    """An int64: no int, for Go."""
+    """An int64, which Go distinguishes from an int."""
 
 
 class Fields(dict[str, object]):
@@ -52,7 +52,7 @@ class Fields(dict[str, object]):
 
 
 class Opaque(str):
-    """A text in place of one that is not known, or random: it may be printed, but not compared."""
+    """A stand-in for unknown or random text: it may be printed, but not compared."""
 
     __slots__ = ()
     __hash__ = str.__hash__
@@ -102,7 +102,7 @@ def _quoted(text: str) -> str:
 
 
 def _weigh(value: object, left: int = MOST_TEXT, depth: int = DEPTH) -> int:
-    """Subtract the size of a value from the characters left; lists may hold the same one many times."""
+    """Subtract the size of a value from the remaining characters; a list may contain one value many times."""
     left -= 10 + 2 * (DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
         raise unsupported("too much text")
@@ -152,7 +152,7 @@ def from_yaml(text: str) -> dict[str, object]:
 
 
 def values_of(root: yaml.Node | None) -> dict[str, object]:
-    """Convert a map of YAML to data, with numbers as float64; null is an empty one.
+    """Convert a YAML map to data, with numbers as float64; null becomes an empty map.
 
     Raises TemplateError if it is no map, or too large.
     """
@@ -164,7 +164,7 @@ def values_of(root: yaml.Node | None) -> dict[str, object]:
 
 
 def to_json(root: yaml.Node | None, unknown: Unknowns) -> str:
-    """Write values as JSON, with a text for each that is not known, which is added to `unknown`.
+    """Write values as JSON; placeholders for unknown values are added to `unknown`.
 
     Raises TemplateError if there are too many.
     """
@@ -175,7 +175,7 @@ def to_json(root: yaml.Node | None, unknown: Unknowns) -> str:
 
 
 def from_json(text: str, unknown: Unknowns) -> dict[str, object]:
-    """Read values, with numbers as float64; null is an empty map. Raises TemplateError if they are no map."""
+    """Read values, with numbers as float64; null becomes an empty map. Raises TemplateError if they are no map."""
     found = json.loads(text, parse_int=float)
     if not isinstance(found, dict | None):
         raise unsupported("values that are no map")
@@ -194,7 +194,7 @@ def _opaque(value: object, unknown: Unknowns) -> object:
 
 
 def _print(*values: object) -> str:
-    """Join values, with a space between two if neither is a text."""
+    """Join values, with a space between neighbours that are not text."""
     text = ""
     for before, value in zip((None, *values), values, strict=False):
         space = " " if text and not isinstance(before, str) and not isinstance(value, str) else ""
@@ -203,7 +203,7 @@ def _print(*values: object) -> str:
 
 
 def _printf(form: str, *values: object) -> str:
-    """Fill in verbs; refuse wrong ones, as Go complains about them in the text."""
+    """Fill in printf verbs; refuse wrong ones, for which Go prints its complaint into the text."""
     verbs = _VERB.findall(form)
     fits = (verb == "v" or kind(value) in _VERBS.get(verb, ()) for verb, value in zip(verbs, values, strict=False))
     if len(verbs) != len(values) or not all(fits):
@@ -212,7 +212,7 @@ def _printf(form: str, *values: object) -> str:
 
 
 def _integer(value: object) -> Int64:
-    """Convert to int64; refuse texts without a number, for which helm takes 0."""
+    """Convert to int64; refuse texts without a number, which helm reads as 0."""
     if isinstance(value, str):
         match = _WHOLE.fullmatch(value or "0")
         if match is None:
@@ -248,7 +248,7 @@ def _until(count: int) -> list[int]:
 
 
 def _equal(one: object, *others: object) -> bool:
-    """Whether a value equals one of some others; refuse those of other types."""
+    """Whether a value equals one of the others; refuse other types."""
     for other in others:
         kinds = {"int" if kind(value) == "int64" else kind(value) for value in (one, other)}
         fits = len(kinds) == 1 and kinds <= {"bool", "int", "float64", "string"}
@@ -311,7 +311,7 @@ def _required(message: str, value: object) -> object:
 
 
 def _default(usual: object, *given: object) -> object:
-    """Return the given value; one that is not known stays so, empty or not."""
+    """Return the given value, or the default if empty; an unknown value stays unknown."""
     return given[0] if given and (isinstance(given[0], Opaque) or given[0]) else usual
 
 

@@ -1,4 +1,4 @@
-"""Go templates: their syntax as a tree, and an interpreter with an end to its steps."""
+"""Go templates: their syntax as a tree, and an interpreter with a limit on its steps."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _add(templates: dict[str, Body], name: str, body: Body) -> None:
 
 
 def _nodes(text: str, path: str) -> Iterator[str | Node]:
-    """Yield texts and actions of a template, without comments and trimmed spaces."""
+    """Yield the texts and actions of a template, without comments and trimmed spaces."""
     at, line, counted, trims = 0, 1, 0, False
     while (start := text.find("{{", at)) >= 0:
         line, counted = line + text.count("\n", counted, start), start
@@ -168,7 +168,7 @@ def _action(text: str, place: str) -> Node:
 
 
 def _pipeline(tokens: list[tuple[str, str]]) -> Pipeline:
-    """Parse reversed tokens, of their kinds and texts, up to a closing parenthesis."""
+    """Parse tokens (kind and text, in reverse order) up to a closing parenthesis."""
     commands: list[list[Operand]] = [[]]
     while tokens and tokens[-1][0] != "close":
         kind, text = tokens.pop()
@@ -376,7 +376,7 @@ def _placed_by_caller() -> Iterator[None]:
 
 
 def _assign(node: Node, name: str, value: object, scope: _Scope) -> None:
-    """Declare a variable, or set the innermost of its name."""
+    """Declare a variable, or set the innermost one with its name."""
     found = [scope.maps[0]] if node.declares else [one for one in scope.maps if name in one]
     if not found:
         raise TemplateError(f"{name} is not declared")

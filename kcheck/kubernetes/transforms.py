@@ -98,7 +98,7 @@ def _with_new_references(resource: Resource, renamed: dict[tuple[str, str], yaml
 
 
 def composed_text(value: str, *spans: Span) -> yaml.Computed:
-    """Build a text joined from several places, the most relevant one first."""
+    """Build a text joined from several spans, the most relevant one first."""
     return yaml.Computed(*spans[0], None, value, "double", None, Known(value, Origin(tuple(dict.fromkeys(spans)))))
 
 
@@ -241,7 +241,7 @@ class Variables:
 def with_variables(
     resources: list[Resource], names: frozenset[str], variables: Variables
 ) -> tuple[list[Resource], set[str]]:
-    """Make texts that contain `vars` of a kustomization unknown, and return the used names."""
+    """Make texts that use a kustomization's `vars` unknown, and return the used names."""
     used: set[str] = set()
     if not names:
         return resources, used

@@ -1,4 +1,4 @@
-"""Fields that every part of the model has."""
+"""Base class of everything in the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kcheck.text.text import Span
 
 
 class Thing(Struct, frozen=True, eq=False):
-    """Anything a rule can judge. `id` is its identity, `place` its declaration."""
+    """Any object that rules can judge. `id` is its identity, `place` its declaration."""
 
     id: str
     place: Span

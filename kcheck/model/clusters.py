@@ -204,7 +204,7 @@ class Reserved(Thing, frozen=True, eq=False):
 
 
 class Subnet(Thing, frozen=True):
-    """A subnet of a virtual network. `gap` says why pools in it may be missing.
+    """Parse image references as a registry does.
 
     `public`: whether its machines get public addresses of their own. `held`: addresses that endpoints take or people
     assign. `blocks`: ranges reserved for the prefixes of interfaces.

@@ -28,7 +28,7 @@ class Reference(Struct, frozen=True):
 
     @property
     def rest(self) -> str:
-        """Everything after the registry, as in a mirror."""
+        """Everything after the registry, for use with a mirror."""
         tag = f":{self.tag}" if self.tag else ""
         return f"{self.repository}{tag}" + (f"@{self.digest}" if self.digest else "")
 

@@ -1,4 +1,4 @@
-"""Inventory of everything that was read, including raw manifests and remarks about files."""
+"""Inventory of everything that was read, including raw manifests and problems of files."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Raw(Struct, frozen=True):
 
 
 class Input(Thing, frozen=True):
-    """A remark about files: unreadable ones, templates, or a faulty suppression.
+    """A problem of files: unreadable ones, templates, or a faulty suppression.
 
-    `about`: distinguishes several of one kind and file where the id does not.
+    `about`: distinguishes several of one kind and file if the id does not.
     """
 
     kind: Annotated[str, "unreadable, not-rendered, templates, chart, unused-suppression, forbidden-suppression ..."]
@@ -105,9 +105,9 @@ NOWHERE = Candidates((), "no cluster in this tree", "check the manifests togethe
 class Inventory(Struct, eq=False):
     """Everything that was read, joined. `cluster_of` has the clusters of workloads and add-ons.
 
-    `candidates_of`: clusters on which other things may be. `doubts`: by pool id, why there may be no such pool, or
-    several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns a
-    thing that it renders from files elsewhere. `synced`: objects of Argo CD and Flux. `libraries`: root modules that
+    `candidates_of`: clusters on which other objects may be. `doubts`: by pool id, why there may be no such pool, or
+    several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns an
+    object that it renders from files elsewhere. `synced`: objects of Argo CD and Flux. `libraries`: root modules that
     look like modules for others. `rendered`: folders where charts, kustomizations or templates may make objects.
     """
 
@@ -153,22 +153,22 @@ class Inventory(Struct, eq=False):
         ))  # fmt: skip
 
     def place(self, things: Iterable[Thing], found: Cluster | Candidates | None) -> None:
-        """Assign things to a cluster or candidates; None leaves them open."""
+        """Assign objects to a cluster or candidates; None leaves them open."""
         if isinstance(found, Candidates):
             self.candidates_of |= dict.fromkeys(things, found)
         elif found is not None:
             self.cluster_of |= dict.fromkeys(things, found)
 
     def unknown_cluster(self, thing: Thing) -> Unknown:
-        """Return why the cluster of an applied thing is unknown."""
+        """Return why the cluster of an applied object is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).reason)
 
     def unknown_size(self, thing: Thing) -> Unknown:
-        """Return why the size of a thing's cluster is unknown."""
+        """Return why the size of an object's cluster is unknown."""
         return Unknown(self.candidates_of.get(thing, NOWHERE).size_reason)
 
     def divided(self, kinds: Sequence[str], key: Callable[..., str]) -> dict[str, Inventory]:
-        """Split things of some kinds into a partial inventory per key."""
+        """Split objects of some kinds into a partial inventory per key."""
         result: dict[str, Inventory] = defaultdict(Inventory)
         for kind in kinds:
             for thing in getattr(self, kind):
@@ -176,7 +176,7 @@ class Inventory(Struct, eq=False):
         return result
 
     def deployed_things(self) -> Iterator[Thing]:
-        """Yield things that are applied to a cluster."""
+        """Yield objects that are applied to a cluster."""
         yield from chain.from_iterable((
             self.workloads, self.addons, self.services, self.classes, self.queues, self.limits, self.namespaces,
             self.schedulers, self.admissions, self.sharings, self.watchers, self.monitors, self.definitions,

@@ -75,7 +75,7 @@ class Reference(Struct, frozen=True):
 
 
 class FieldError(Thing, frozen=True):
-    """A field that the kind of an object does not have, or whose value is of another type."""
+    """A field that an object's kind does not have, or whose value has a wrong type."""
 
     path: Annotated[str, "where it is in its object, such as spec.parallelism"]
     written: Annotated[Value[str], "the key that is not a field, or the value of another type", "", "never null"]
@@ -195,7 +195,7 @@ class PodTemplate(Thing, frozen=True):
 
     @property
     def on_accelerators(self) -> bool:
-        """Whether they ask for cards or parts of cards, or claim accelerators."""
+        """Whether they request GPUs or parts of GPUs, or claim accelerators."""
         return bool(number(self.gpus, 0) or self.shares or self.all_cards or known(self.device_classes))
 
 

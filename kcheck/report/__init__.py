@@ -1,1 +1,1 @@
-"""Results in; text of one format out, by a module that is imported when it is asked for."""
+"""Results in; text of one format out, each by a module that is imported on demand."""

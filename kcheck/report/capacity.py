@@ -57,7 +57,7 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
-    """Whether some wall may or may not come before the target, or where there is none is not known."""
+    """Whether it is unknown if some wall comes before the target, or before any number of nodes."""
     return any(_is_open(wall, world) for wall in walls.find_walls(cluster, world))
 
 
@@ -82,7 +82,7 @@ def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Amount]:
 
 
 def summary_sentence(cluster: Cluster, world: World) -> str:
-    """Say how far the cluster gets, an unknown target and unknown walls first."""
+    """Format how far the cluster gets, an unknown target and unknown walls first."""
     open_ = [w for w in walls.find_walls(cluster, world) if _is_open(w, world) and _is_first_perhaps(w, world)]
     found = [(wall.what, wall.nodes.why.reason if wall.nodes.why else wall.arithmetic) for wall in open_]
     wanted = world.sizes.wanted(cluster)
@@ -145,7 +145,7 @@ def month_text(bill: money.Bill) -> str:
 
 
 def month_sentence(cluster: Cluster, world: World) -> str:
-    """Say what a month costs with all nodes up; empty without nodes."""
+    """Format the cost of a month with all nodes up; empty without nodes."""
     bill = money.month(cluster, world)
     if bill.missing and not bill.lines:
         return f"The cost of a month is not known: {some(bill.missing, 3)}."
@@ -165,7 +165,7 @@ def as_text(world: World) -> Iterator[Line]:
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Map cluster ids to " in ROOT: ADDRESS" where name and place alone are ambiguous, else to ""."""
+    """Map cluster ids to " in ROOT: ADDRESS" if name and path alone are ambiguous, else to ""."""
     alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
     return {one.id: f" in {one.root or '.'}: {one.address}" if own[1:] else "" for own in alike for one in own}
 

@@ -1,4 +1,4 @@
-"""Findings as code forges and CI systems read them."""
+"""Findings in the formats of code forges and CI systems."""
 
 from collections.abc import Iterator
 from xml.etree import ElementTree
@@ -176,7 +176,7 @@ def _position(span: Span, offset: int) -> dict[str, int]:
 
 
 def junit(report: Report) -> str:
-    """Render JUnit XML: a failed case per finding, an error per bug, a skipped case per thing not checked.
+    """Render JUnit XML: a failed case per finding, an error per bug, a skipped case per unchecked object.
 
     Findings of severity info do not fail; without any findings one case passes.
     """

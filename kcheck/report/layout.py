@@ -1,4 +1,4 @@
-"""Texts for people as lines and tables: plain in a pipe, drawn by `report.terminal` on a screen."""
+"""Text output as lines and tables: plain in a pipe, drawn by `report.terminal` on a screen."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _GAP = 2
 class Line(Struct, frozen=True):
     """A line or a paragraph, with styles of rich for all of it and for spans: begin, end, style.
 
-    One too long for the screen goes on `hang` columns further right; `width` wraps it in a pipe too. Code never is.
+    Continuation lines are indented by `hang` columns; `width` wraps it in a pipe too. Code is never wrapped.
     """
 
     text: str = ""
@@ -51,7 +51,7 @@ Text: TypeAlias = Iterable[Line | Table]
 
 
 def line(*parts: str | tuple[str, str], column: int = 0) -> Line:
-    """Join parts of a line, some of them with a style; it goes on at `column`."""
+    """Join parts of a line, some with a style; continuation lines are indented to `column`."""
     text, spans = "", []
     for part in parts:
         own, style = (part, "") if isinstance(part, str) else part
@@ -71,13 +71,13 @@ def plain(text: Text) -> str:
 
 
 def lines(text: Text, room: int = 0) -> Iterator[Line]:
-    """Yield the lines of a text, with its tables laid out in `room` columns, or in their own."""
+    """Yield the lines of a text, with tables laid out in `room` columns, or in their own width."""
     for block in text:
         yield from _rows(block, room or block.width) if isinstance(block, Table) else (block,)
 
 
 def _rows(table: Table, room: int) -> Iterator[Line]:
-    """Lay out a table; a row becomes a sentence below its name where its words have no room."""
+    """Lay out a table; rows that do not fit become a sentence below their name."""
     beside = [at for at, column in enumerate(table.columns) if not column.is_below]
     columns, titles = [table.columns[at] for at in beside], [table.columns[at].title for at in beside]
     cells = [
@@ -99,7 +99,7 @@ def _rows(table: Table, room: int) -> Iterator[Line]:
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Fit columns into a line, without cutting words or numbers; empty where they do not fit."""
+    """Fit columns into a line, without cutting words or numbers; empty if they do not fit."""
     widths, least = [], []
     for column, (title, *own) in zip(columns, zip(*cells, strict=True), strict=True):
         whole = own if column.is_number else [word for cell in own for word in cell.split()]

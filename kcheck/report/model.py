@@ -1,4 +1,4 @@
-"""Everything kcheck read, value by value, what walls follow from, and the unknown inputs."""
+"""Everything kcheck read, value by value, the calculation of walls, and the unknown inputs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -38,7 +38,7 @@ def collect(tree: Tree, config: Config) -> Json:
 
 
 def of_reading(reading: Reading, config: Config) -> Json:
-    """List what `collect` lists, of a tree already read."""
+    """List the same as `collect`, for a tree already read."""
     world = World(reading.inventory, config)
     result: Json = {"version": 1}
     for subject in _SUBJECTS:
@@ -53,7 +53,7 @@ def _thing(subject: str, thing: Thing, world: World) -> Json:
 
 
 def word_lines(subject: str, words: Sequence[str], thing: Thing, world: World) -> list[str]:
-    """Format those of some words that a thing has, each with its place."""
+    """Format the given words that an object has, each with its line."""
     wanted = [field for field in SUBJECTS[subject] if f"{subject}.{field.name}" in words]
     found = {field.name: _field(field, thing, world) for field in wanted}
     return [_line(subject, name, one).strip() for name, one in found.items() if one.get("value", one) is not None]
@@ -72,7 +72,7 @@ def _field(field: Field, thing: Thing, world: World) -> Json:
 
 
 def _named(field: Field, item: object, world: World) -> object:
-    """Replace a record by its id, or, if it is no thing, by its known fields."""
+    """Replace a record by its id or, without one, by its known fields."""
     if isinstance(item, Thing):
         return item.id
     found = ((own, own.read(item, world)) for own in SUBJECTS[field.type])
@@ -134,7 +134,7 @@ _MOST_RULES = 8
 
 
 def undecided_lines(result: Result) -> Iterator[str]:
-    """Yield what was judged, each missing input with the rules that need it, and what was not read."""
+    """Yield what was judged, each missing input with the rules that need it, and unread files."""
     judged = result.judged
     yield from judged_lines(result, listed=False)
     yield from _inputs(judged)
@@ -161,13 +161,13 @@ def _inputs(judged: Judged) -> Iterator[str]:
 
 
 def mechanisms(name: str, rule: Rule | None) -> set[str]:
-    """Return the mechanisms that a name means: its own, or those of a rule's numbers or a limit."""
+    """Return the mechanisms for a name: its own, or those of a rule's numbers or a limit."""
     named = {full.split(".", 2)[-1] for full in (rule.entries() if rule else limit.meant(name))}
     return {key for key, own in profiles.mechanisms().items() if key == name or named.intersection(own["limits"])}
 
 
 def wall_pages(wanted: set[str], world: World) -> list[Text]:
-    """Return a page for each wall of some mechanisms, the lowest of each cluster first."""
+    """Return a page for each wall of these mechanisms, each cluster's lowest first."""
     every = (wall for cluster in world.inventory.clusters for wall in walls.find_walls(cluster, world))
     found: list[Text] = [page.as_text(_blocks(wall, world)) for wall in every if wall.mechanism in wanted]
     return found or [(Line(f"No such wall here: {', '.join(sorted(wanted))}."),)]

@@ -85,7 +85,7 @@ def blocks(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _conditions(rule: Rule) -> Iterator[str]:
-    """Yield the rule's expressions, each below a comment that says what it decides."""
+    """Yield the rule's expressions, each below a comment that explains it."""
     parts = [(f"variables.{one.name} is", one.expression) for one in rule.variables]
     parts += [("where", rule.when), ("it is a problem that", rule.problem)]
     if rule.grade:
@@ -108,7 +108,7 @@ _CAPPED = {"warning": "at most a warning where", "info": "an info where"}
 
 
 def _by_hand(rule: Rule) -> Iterator[Block]:
-    """Yield what a person has to do: the help, and the cases without a fix."""
+    """Yield instructions for manual changes: the help, and the cases without a fix."""
     found = [
         Point(("where ", Name(one.where), f": {_readable(one.say)}") if one.where else (_readable(one.say),))
         for one in rule.help
@@ -124,7 +124,7 @@ _CHOICE = regex(r'"((?:[^"\\]|\\.)+)"')
 
 
 def _readable(text: str) -> str:
-    """Replace the holes of a text by the words they choose from, else by their expressions."""
+    """Replace the holes of a text by the words they choose from, or by their expressions."""
     parts = []
     for part in cel.holes(text):
         if isinstance(part, str):
@@ -148,7 +148,7 @@ def _related_rules(rule: Rule, every: Sequence[Rule]) -> Iterator[Block]:
 
 
 def examples(shown: Sequence[Example]) -> Iterator[Block]:
-    """Yield what is found in examples, and how it is fixed."""
+    """Yield the findings in examples, and their fixes."""
     for number, example in enumerate(shown, 1):
         yield Part(f"Example {number}" if len(shown) > 1 else "Example")
         given = [f"--nodes {example.nodes}"] if example.nodes else []

@@ -74,7 +74,7 @@ def as_text(outcome: SimulationResult, screen: int = 0) -> Iterator[Line]:
 
 
 def run_summary(outcome: SimulationResult) -> Iterator[str]:
-    """Yield how long the run takes and what it costs."""
+    """Yield the duration and cost of the run."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     job, pods = scenario.case.job, scenario.case.pods
     name = scenario.job.kind if scenario.job else "pods"
@@ -121,7 +121,7 @@ def _monthly(outcome: SimulationResult) -> Iterator[str]:
 
 
 def end_text(outcome: SimulationResult) -> str:
-    """Say when and how the run ends."""
+    """Format when and how the run ends."""
     scenario, summary = outcome.scenario, outcome.middle.summary
     if summary.finished:
         last = "the work ends, on nodes that stay" if outcome.case.is_static else "the last node is gone"
@@ -156,7 +156,7 @@ def _unfinished(outcome: SimulationResult) -> Iterator[str]:
 
 
 def _overlaps(outcome: SimulationResult) -> Iterator[str]:
-    """Yield what becomes of CronJobs whose next run starts before the one before has ended."""
+    """Yield the effect on CronJobs whose next run starts before the previous one has ended."""
     for job, times in zip(outcome.scenario.case.jobs, outcome.middle.summary.jobs, strict=True):
         many, took = _at_once(job, times), min(times.done, job.deadline)
         if many > 1:
@@ -179,7 +179,7 @@ def _stuck(outcome: SimulationResult) -> list[str]:
 
 
 def _held(outcome: SimulationResult, stuck: list[str]) -> Iterator[str]:
-    """Yield what jobs hold while they wait for the rest of their nodes, and the cost of a day."""
+    """Yield what jobs hold while they wait for their remaining nodes, and the cost per day."""
     yield f"  {', '.join(stuck)}; {'each waits' if stuck[1:] else 'it waits'} for the rest without work"
     pairs = list(zip(outcome.scenario.case.pools, outcome.middle.summary.uses, strict=True))
     if nodes := sum(use.held for _, use in pairs):
@@ -234,7 +234,7 @@ def price_text(outcome: SimulationResult) -> str:
 
 
 def stop_reasons(outcome: SimulationResult) -> Iterator[str]:
-    """Yield what keeps nodes from coming, or pods from starting."""
+    """Yield the reasons why nodes do not come, or pods do not start."""
     scenario = outcome.scenario
     if scenario.wall is not None:
         what = f"the {scenario.wall.what}, at {scenario.case.ceiling:,} nodes (to move it: {scenario.wall.move})"
@@ -415,7 +415,7 @@ def _saving(one: FixSaving) -> dict[str, object]:
 
 
 def _ends(name: str, numbers: Iterable[float] | None) -> dict[str, float | None]:
-    """Return least, most and mean as fields, rounded; None without numbers."""
+    """Return minimum, maximum and mean as fields, rounded; None without numbers."""
     least, most, mean = (None,) * 3 if numbers is None else (round(number, 2) for number in numbers)
     return {name: mean, f"{name}_least": least, f"{name}_most": most}
 

@@ -41,7 +41,7 @@ def render(report: Report) -> str:
 
 
 def folded(report: Report) -> Report:
-    """Return a report in which a habit is one finding, for texts of people."""
+    """Return a report in which repeated findings are merged into one."""
     return report._replace(result=replace(report.result, findings=merge_repeated(report.result.findings)))
 
 
@@ -99,14 +99,14 @@ def _notes(finding: Finding) -> Iterator[str]:
 
 
 def remedies(finding: Finding) -> Iterator[str]:
-    """Yield the fix of a finding, and what a person can do."""
+    """Yield the fix of a finding, and instructions for manual changes."""
     if finding.fix is not None:
         yield f"fix ({finding.fix.safety}): {finding.fix.title}"
     yield from (f"help: {line}" for line in finding.help.splitlines())
 
 
 def other_objects(finding: Finding) -> list[str]:
-    """Name the other objects of a merged finding: address, plus root or environment where it differs."""
+    """Name the other objects of a merged finding: address, plus root or environment if different."""
     own = finding.object.partition(":")[0]
     return [named(one.message.removeprefix(ALSO), own) for one in finding.related if one.message.startswith(ALSO)]
 
@@ -224,7 +224,7 @@ def closing(report: Report, fixable: list[Finding] | None = None) -> Iterator[st
 
 
 def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
-    """Yield what was checked and what was not; `listed` adds what was not read and the most needed inputs."""
+    """Yield what was checked and what was not; `listed` adds unread files and the most needed inputs."""
     judged = result.judged
     sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
     if any(number for number, _ in sizes):
@@ -300,7 +300,7 @@ def input_text(missing: MissingInput) -> str:
 
 
 def skipped_text(skipped: Skipped, more: int = 0) -> str:
-    """Describe something not read, and `more` like it: place, reason, and remedy."""
+    """Describe a skipped file, and `more` like it: path, reason, and remedy."""
     line = f":{skipped.line}" if skipped.line else ""
     like = f", and {more:,} more like it" if more else ""
     remedy = f"; {skipped.remedy}" if skipped.remedy else ""

@@ -23,7 +23,7 @@ STATES = {"stops": "\u2715 stops before its target", "unknown": "? not known", "
 
 
 class Waste(NamedTuple):
-    """Waste of a run: an amount or that it is unknown, and a note on its basis.
+    """Waste of a run: an amount, or that it is unknown, with a note on its basis.
 
     `saving` is None if nothing was found (then `is_none`) or the amount is unknown.
     """
@@ -35,7 +35,7 @@ class Waste(NamedTuple):
 
 
 def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Return a cluster's state, a key of `STATES`, and how far it gets."""
+    """Return a cluster's state, a key of `STATES`, and its largest size."""
     target, nodes = world.sizes.wanted_amount(cluster).exact, capacity.reachable_nodes(cluster, world)
     first, low = walls.first(cluster, world), capacity.earliest(cluster, world)[1].low
     high = first.nodes.high if first is not None else None
@@ -93,7 +93,7 @@ def _monthly(cluster: Cluster, world: World) -> int | None:
 
 
 class Savings:
-    """Waste of a cluster's run by the settings that findings are about."""
+    """Waste in a cluster's run, caused by the settings in findings."""
 
     def __init__(self, result: Result) -> None:
         self.world = result.world
@@ -117,7 +117,7 @@ class Savings:
         return Waste("nothing found", "by the settings that were judged", is_none=True)
 
     def _things(self, cluster: Cluster, wanted: Collection[tuple[str, str]]) -> Iterator[tuple[str, Thing]]:
-        """Yield those things of a cluster that are in `wanted`, pairs of rule and id."""
+        """Yield the objects of a cluster that are in `wanted`, pairs of rule and id."""
         for name in sorted({rule for rule, _ in wanted} & self.words.keys()):
             for thing in things(self.rules[name].subject, self.world):
                 if (name, thing.id) in wanted and known(cluster_of(thing, self.world)) == cluster:

@@ -20,7 +20,7 @@ _NONE = (Point(("no rule",)),)
 
 
 class _Use(NamedTuple):
-    """A rule that uses a word: the keys of its file that do, and the path they use."""
+    """A rule that uses a word: the keys of its file, and the path they use."""
 
     rule: Rule
     path: str
@@ -82,7 +82,7 @@ def _word(subject: str, field: Field, rules: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _sentence(meaning: str) -> str:
-    """Make a meaning a sentence, with a capital letter unless it begins with a name."""
+    """Make a sentence of a meaning, with a capital letter unless it begins with a name."""
     begin = meaning[0] if "_" in meaning.partition(" ")[0] else meaning[0].upper()
     return f"{begin}{meaning[1:]}."
 

@@ -1,4 +1,4 @@
-"""GPUs by dynamic resource allocation: claims, claim templates, device classes and drivers."""
+"""GPUs in dynamic resource allocation: claims, claim templates, device classes and drivers."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def _device_table() -> _File:
 
 
 def _of_class(name: str) -> _Device | None:
-    """Return the kind of a well-known class's devices; None for another class."""
+    """Return the kind of devices in a well-known class; None for other classes."""
     return _device_table()["classes"].get(name)
 
 
 def _of_selectors(expressions: Iterable[str]) -> _Device | None:
-    """Return the kind of device that selectors of a class choose; None if they name no known driver."""
+    """Return the kind of devices that a class's selectors choose; None if they name no known driver."""
     text = _joined(expressions)
     name = next((name for name in _device_table()["drivers"] if f"'{name}'" in text), None)
     return None if name is None else "share" if _is_part(name, [text]) else _device_table()["drivers"][name]["kind"]
 
 
 def _is_part(device_class: str, expressions: Iterable[str]) -> bool:
-    """Whether the selectors of a request choose parts of cards; the class is named after its driver."""
+    """Whether a request's selectors choose parts of GPUs; the class is named after its driver."""
     parts = _device_table()["drivers"].get(device_class, {"kind": "other"}).get("parts")
     return parts is not None and parts in _joined(expressions)
 
@@ -73,7 +73,7 @@ _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 
 
 class _Asked(Struct, frozen=True):
-    """Devices of one class in a request. `number` None: all of a node; `kind` None: an unknown class."""
+    """Devices of one class in a request. `number` None: all on a node; `kind` None: an unknown class."""
 
     device_class: str
     kind: _Device | None
@@ -105,7 +105,7 @@ class Devices:
             self._resources[resource] = name
 
     def given(self, template: PodTemplate, item: Object) -> PodTemplate:
-        """Add the GPUs that an object's pods claim, or request as resources that stand for devices."""
+        """Add the GPUs that an object's pods claim, or request through resources backed by devices."""
         place = template.gpus.origin or Origin((item.span,))
         containers = tuple(map(self._counted, template.containers))
         named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
@@ -117,7 +117,7 @@ class Devices:
         return template
 
     def _counted(self, one: Container) -> Container:
-        """Set the GPUs of a container that requests them by a class, or by the resource name of one."""
+        """Set the GPUs of a container that requests them by device class or by its resource name."""
         for name, count in one.extended if isinstance(one.gpu, Unset) else ():
             device_class = self._resources.get(name) or name.removeprefix(_IMPLICIT)
             is_card = device_class != name and self._kind(device_class) == "card"
@@ -200,7 +200,7 @@ def _number(text_: str) -> int:
 
 
 def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int]:
-    """Count the whole cards of a request; Unknown if alternatives differ or it takes all of a node."""
+    """Count the whole GPUs of a request; Unknown if alternatives differ or it takes all on a node."""
     if any(one.kind == "card" and one.number is None for one in request):
         return Unknown(f"claim {claim.source} takes all devices of a node", place)
     counts = [one.number if one.kind == "card" and one.number is not None else Known(0, place) for one in request]
@@ -211,7 +211,7 @@ def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int
 
 
 def _plain(requests: list[list[_Asked]]) -> list[list[tuple[str, int | None]]]:
-    """Strip the places from requests, to compare them."""
+    """Strip the spans from requests, to compare them."""
     return [[(one.device_class, known(one.number) if one.number else None) for one in request] for request in requests]
 
 
@@ -221,7 +221,7 @@ def _sum(values: list[Value[int]], place: Origin) -> Value[int]:
 
 
 def _nearest(found: list[Object], item: Object) -> list[Object]:
-    """Keep the objects in another's folder and namespace, as far as there are any."""
+    """Keep the objects in an object's folder and namespace, if there are any."""
     near = [one for one in found if one.folder == item.folder and one.scope == item.scope] or found
     space = known(written(item.root, "metadata", "namespace"))
     return [one for one in near if known(written(one.root, "metadata", "namespace")) == space] or near

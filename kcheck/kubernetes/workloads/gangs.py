@@ -67,7 +67,7 @@ def queue(
 
 
 def _without_label(root: yaml.Target, path: tuple[str, ...], place: Origin) -> Unset:
-    """Return an absent queue label, with its place."""
+    """Return an absent queue label, with its span."""
     return absent(root, *path, KUEUE) if path else Unset(place)
 
 
@@ -88,7 +88,7 @@ class Native(Struct, frozen=True):
 
 
 def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str, Object]) -> Native:
-    """Read the gang of Kubernetes' own scheduler: of a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
+    """Read the gang of Kubernetes' own scheduler: from a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
     gang_ = yaml.get(item.root, *_OF_JOB) if kind == "batch/Job" else None
     if gang_ is not None:
         own = _native("spec.scheduling", gang_)
@@ -122,7 +122,7 @@ def gang(
     item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
     native: Native,
 ) -> Value[str]:  # fmt: skip
-    """Return what starts the pods of a job together; Unset if nothing does."""
+    """Return what starts the pods of a job together; Unset if nothing."""
     here = Origin((item.span,))
     if known(system) == "kueue":
         return Known("Kueue", here)
@@ -151,7 +151,7 @@ def gang(
 
 
 def _starter(template: PodTemplate) -> str:
-    """Return what starts pods together by their template; empty if nothing does."""
+    """Return what starts pods together, according to their template; empty if nothing."""
     if isinstance(template.scheduler, Known) and template.scheduler.value != "default-scheduler":
         return template.scheduler.value
     selected = {one.key for terms in known(template.selection) or () for one in terms}
@@ -159,7 +159,7 @@ def _starter(template: PodTemplate) -> str:
 
 
 def with_group(workload: Workload, groups: dict[str, Object]) -> Workload:
-    """Set the least pods of a job from the PodGroup that its pods name."""
+    """Set the minimum number of pods of a job from the PodGroup its pods name."""
     if not isinstance(workload.least, Unset) or not groups:
         return workload
     marks = [workload.labels, *(mark for one in workload.templates for mark in (one.labels, one.annotations))]

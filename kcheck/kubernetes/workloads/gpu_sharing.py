@@ -18,7 +18,7 @@ def is_device_plugin_config(root: yaml.Target) -> bool:
 
 
 def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool = False) -> Sharing:
-    """Read how a configuration of the device plugin shares GPUs; nodes without a choice take the `default`."""
+    """Read how a device plugin configuration shares GPUs; nodes that choose none use the `default`."""
 
     def copied(kind: str) -> list[yaml.Target]:
         return yaml.items(root, "sharing", kind, "resources")
@@ -36,7 +36,7 @@ def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool 
 
 
 def of_policy(item: Object) -> Iterator[Sharing]:
-    """Yield the MIG strategy and the default configuration that NVIDIA's operator gives the device plugin."""
+    """Yield the MIG strategy and the default configuration in NVIDIA's operator policy."""
     strategy = text(item.root, "spec", "mig", "strategy")
     chooses = _chosen(yaml.get(item.root, "spec", "devicePlugin", "config"))
     if not isinstance(strategy, Unset) or chooses:
@@ -45,7 +45,7 @@ def of_policy(item: Object) -> Iterator[Sharing]:
 
 
 def _chosen(config: yaml.Node | None) -> str:
-    """Return the ConfigMap and the key that nodes without a choice take; empty where none is named."""
+    """Return the ConfigMap and key for nodes that choose none; empty if not named."""
     name, default = yaml.text(config, "name"), yaml.text(config, "default")
     return f"{name}/{default}" if name and default else ""
 

@@ -1,4 +1,4 @@
-"""Workloads of Kubernetes objects: everything that runs pods, with settings of jobs, scalers and accounts."""
+"""Workloads of Kubernetes objects, with settings from jobs, autoscalers and service accounts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Workloads:
         self._grown = _scaled(objects)
 
     def of(self, item: Object) -> Workload | None:
-        """Return the workload that an object describes; None if it has no pods."""
+        """Return the workload of an object; None if it has no pods."""
         kinds, kind = profiles.workloads(), kind_of(item)
         if kind not in kinds and next(places.found(item), None) is None:
             return None
@@ -119,7 +119,7 @@ _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 
 def _packed(template: PodTemplate, item: Object) -> PodTemplate:
-    """Set the domain that a job keeps its pods in: by a label (JobSet), or by Volcano's topology."""
+    """Set the domain that a job's pods must share: by a label (JobSet), or by Volcano's topology."""
     domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
     tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
     if tree is not None:
@@ -181,7 +181,7 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
-    """Whether a job's Ray cluster is deleted at its end; a deletionStrategy counts, and excludes the field."""
+    """Whether a job's Ray cluster is deleted when the job ends, by its field or deletionStrategy."""
     own = _deletion(item, kind)
     if isinstance(own, Unset):
         return _field(Fields.flag, fields, "shutdown")
@@ -276,7 +276,7 @@ ELASTIC = regex(r"--nnodes[= ](?P<least>[0-9]{1,6}):(?!(?P=least)(?![0-9]))[0-9]
 
 
 def _spares(item: Object, kind: str) -> Value[bool]:
-    """Whether a Job does not count evicted or preempted pods as failed."""
+    """Whether a Job does not count evicted or preempted pods as failures."""
     path = _JOBS.get(kind)
     if path is None:
         return NOTHING
@@ -288,7 +288,7 @@ def _spares(item: Object, kind: str) -> Value[bool]:
 
 
 def services(item: Object) -> Iterator[Service]:
-    """Yield the Service that an object is: load balancer ports, and use of addresses."""
+    """Yield the Service in an object, with its load balancer ports and its use of addresses."""
     if item.kind != "Service" or item.api_version != "v1":
         return
     kind, address = text(item.root, "spec", "type"), known(scalar(item.root, "spec", "clusterIP"))
@@ -324,7 +324,7 @@ def _with_secrets(objects: Iterable[Object]) -> dict[str, list[Object]]:
 
 
 def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object]]) -> Workload:
-    """Add the pull secrets of a workload's account."""
+    """Add the pull secrets of a workload's service account."""
     if not accounts or not workload.templates or known(workload.pull_secrets) is not False:
         return workload
     for template in workload.templates:
@@ -342,7 +342,7 @@ def _serves(account: Object, item: Object, workload: Workload, name: str) -> boo
 
 
 def _scaled(objects: Iterable[Object]) -> dict[_Scaled, tuple[Value[int], Value[int]]]:
-    """Return the most and the fewest pods of each scaled workload; triggers of KEDA by the clock keep theirs."""
+    """Return the maximum and minimum pods of autoscaled workloads; KEDA's cron triggers keep their own."""
     found: dict[_Scaled, tuple[Value[int], Value[int]]] = {}
     for item in objects:
         if item.kind not in _BOUNDS:
@@ -366,7 +366,7 @@ def _scaled(objects: Iterable[Object]) -> dict[_Scaled, tuple[Value[int], Value[
 
 
 def _with_most(workload: Workload, item: Object, found: dict[_Scaled, tuple[Value[int], Value[int]]]) -> Workload:
-    """Set the bounds of the pods of a workload that an autoscaler in the same folder scales."""
+    """Set the bounds on the pods of a workload that an autoscaler in the same folder scales."""
     bounds = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
     if bounds is None or len(workload.templates) != 1:
         return workload

@@ -1,4 +1,4 @@
-"""Kubeflow's TrainJobs with the fields that they leave to runtimes, and MPIJobs of v1alpha1 in the later form."""
+"""Kubeflow's TrainJobs with fields from their runtimes, and v1alpha1 MPIJobs in the later form."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -112,7 +112,7 @@ def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
-    """Add the settings of a TrainJob's runtime; if it is not read, they are unknown, not absent."""
+    """Add the settings of a TrainJob's runtime; if it was not read, they are unknown, not absent."""
     name, runtime = str(known(written(item.root, "spec", "runtimeRef", "name"))), _runtime(item, runtimes)
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)

@@ -1,4 +1,4 @@
-"""Pod templates, roles and counts: by the table of kinds, or searched for; pods that operators such as Spark's make."""
+"""Pod templates, roles and counts, by a table of kinds or by search, and pods made by operators."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, al
 class Group(Struct, frozen=True):
     """Pods of a role: template, number, and defining line.
 
-    `policies` is the path of the roles map in which the operator looks for restart policies. `absent` moves the place
-    of missing fields, if the template stands for something in another form. `kept` are the pods left when it shrinks.
+    `policies` is the path of the roles map in which the operator looks for restart policies. `absent` moves the span of
+    missing fields, if the template replaces another form. `kept` are the pods left when it shrinks.
     """
 
     node: yaml.Target
@@ -46,7 +46,7 @@ class Group(Struct, frozen=True):
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> list[Group]:
-    """List an object's pods by its kind's table entry; without one, those of every template found."""
+    """List an object's pods by the table entry of its kind, else by every template in it."""
     return [one for place in entry["pods"] for one in _groups(item, place)] or _searched(item)
 
 
@@ -122,13 +122,13 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
 
 
 def _number(owner: yaml.Target, spellings: str) -> Value[int]:
-    """Return the number at the first of the ` | `-separated paths where one is written."""
+    """Return the number at the first existing path of several, separated by ` | `."""
     found = [integer(owner, *steps(path)) for path in spellings.split(" | ")]
     return first_set(*found, found[0])
 
 
 def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str) -> Value[int] | None:
-    """Return the maximum that the pods of a role grow to; None if they do not."""
+    """Return the maximum pods of an elastic role; None if it is not elastic."""
     growth = place.get("grows")
     if growth is None or growth.get("role", role) != role:
         return None
@@ -145,7 +145,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _least(owner: yaml.Target, place: profiles.PodPlace) -> Value[int]:
-    """Return what an elastic role shrinks to: its `from`, by default 0, else its count."""
+    """Return the minimum pods of an elastic role: its `from` (default 0), else its count."""
     path = place["grows"].get("from")
     found = _number(owner, path or place["count"])
     return Known(0 if path else 1, Origin((owner.span,))) if isinstance(found, Unset) else found
@@ -163,7 +163,7 @@ def _trainer(node: yaml.Target, item: Object) -> yaml.Target:
 
 
 def _of_trainer(origin: Origin) -> Origin:
-    """Move the place of missing resources to `resourcesPerNode` of a trainer."""
+    """Move the span of missing resources to `resourcesPerNode` of a trainer."""
     missing = origin.missing
     if missing is None or missing.path[:1] != ("resources",):
         return origin
@@ -171,7 +171,7 @@ def _of_trainer(origin: Origin) -> Origin:
 
 
 class _Shape(Struct, frozen=True):
-    """Converter of another form to a pod template, and mover of the places of missing fields."""
+    """Converts another form to a pod template, and moves the spans of missing fields."""
 
     pod: Callable[[yaml.Target, Object], yaml.Target]
     absent: Callable[[Origin], Origin] | None = None
@@ -193,7 +193,7 @@ _CORES, _HEAP = 1, "1Gi"
 
 
 def _spark_pod(node: yaml.Target, item: Object) -> yaml.Target:
-    """Build the pod template that the operator makes for a driver or an executor.
+    """Build the pod template the operator creates for a driver or an executor.
 
     https://github.com/kubeflow/spark-operator/blob/master/docs/api-docs.md, checked 2026-11-22.
     """
@@ -225,14 +225,14 @@ def _spark_resources(node: yaml.Target, own: dict[str, yaml.Pair]) -> yaml.Targe
 
 
 def _of_spark(origin: Origin) -> Origin:
-    """Mark missing fields as having no place, except for CPU, as there is no pod template."""
+    """Mark missing fields as not writable, except CPU, as there is no pod template."""
     missing = origin.missing
     own = missing is not None and missing.path in (("coreRequest",), ("coreLimit",))
     return origin if own or origin.why else replace(origin, why="SparkApplication has no pod template")
 
 
 def _spark_cpu(node: yaml.Target, own: dict[str, yaml.Pair], key: str) -> yaml.Target:
-    """Return CPU by its own key. Requests default to `cores`, which also set how many tasks run at once."""
+    """Return CPU by its own key. Requests default to `cores`, which also sets how many tasks run at once."""
     if key in own:
         return yaml.resolve(own[key].value)
     cores = yaml.resolve(own["cores"].value) if "cores" in own and key == "coreRequest" else node
@@ -265,7 +265,7 @@ _MODELS = (
 
 
 def _component(node: yaml.Target, _item: Object) -> yaml.Target:
-    """Build the pod template of a component of KServe: a pod spec with the container of its model beside it."""
+    """Build the pod template of a KServe component: a pod spec plus the container of its model."""
     own = yaml.pairs(node)
     models = [_with_image(yaml.resolve(own[key].value)) for key in _MODELS if key in own]
     spec = [entry for key, entry in own.items() if key not in (*_MODELS, "containers")]
@@ -273,7 +273,7 @@ def _component(node: yaml.Target, _item: Object) -> yaml.Target:
 
 
 def _with_image(node: yaml.Target) -> yaml.Target:
-    """Return the container of a model with the image that a ServingRuntime gives it, if it names none."""
+    """Return the container of a model; without an image, use that of the ServingRuntime."""
     own = yaml.pairs(node)
     image = scalars.computed_at(node, Unknown("the image is that of a ServingRuntime", Origin((node.span,))))
     return node if "image" in own else scalars.mapping_at(node, [*own.values(), scalars.entry(node, "image", image)])
@@ -312,7 +312,7 @@ _DEPTH = 12
 
 
 class _Found(Struct, frozen=True):
-    """A template, its map, and the enclosing maps with counts."""
+    """A template, its map, and the maps around it that have counts."""
 
     key: str
     node: yaml.Mapping
@@ -351,7 +351,7 @@ def _within(
     seen: set[yaml.Target],
     scaled: tuple[yaml.Mapping, ...],
 ) -> Iterator[_Found]:
-    """Yield the templates below a node; `name` is that of their role."""
+    """Yield the templates below a node; `name` is the name of their role."""
     if node in seen or len(path) > _DEPTH:
         return
     seen.add(node)
@@ -376,7 +376,7 @@ def _within(
 
 
 def _is_pod(node: yaml.Mapping) -> bool:
-    """Whether a template is one of pods: all its containers have a name and an image."""
+    """Whether a template is for pods: all its containers have a name and an image."""
     containers = yaml.get(node, "spec", "containers")
     return (
         isinstance(containers, yaml.Sequence)

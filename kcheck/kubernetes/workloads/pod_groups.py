@@ -18,7 +18,7 @@ _GROUP_NAMES = (*gangs.NAMES, "kueue.x-k8s.io/pod-group-name")
 
 
 def join(inventory: Inventory) -> None:
-    """Replace the bare Pods of a group by one workload, in the place of the first."""
+    """Replace the bare Pods of a group by one workload, at the place of the first."""
     groups: dict[Hashable, list[Workload]] = {}
     for one in inventory.workloads:
         bare = one.kind == "Pod" and one not in inventory.cluster_of
@@ -27,7 +27,7 @@ def join(inventory: Inventory) -> None:
 
 
 def _group(pod: Workload) -> Hashable:
-    """Return the folder, the namespace and the name of a Pod's group, or its master; the Pod without one."""
+    """Return the folder, namespace and name of a Pod's group or master; without one, the Pod itself."""
     name = _label(pod) or next(_masters(pod), None)
     scope, path = pod.id.partition(":")[0], pod.place.source.path
     return pod if name is None else (os.path.dirname(path) if scope == path else scope, known(pod.namespace), name)
@@ -44,7 +44,7 @@ def _masters(pod: Workload) -> Iterator[str]:
 
 
 def _joined(pods: list[Workload], inventory: Inventory) -> Workload:
-    """Combine Pods into a job, whose pods need each other where they have a master."""
+    """Combine Pods into a job; with a torch master, they need each other."""
     first, here = pods[0], Origin((pods[0].place,))
     templates = tuple(template for one in pods for template in one.templates)
     count, gpus, label = total(one.count for one in templates), [one.gpus for one in pods], _label(first)

@@ -170,7 +170,7 @@ def _mark(item: yaml.Target, key: str) -> Value[str]:
 
 
 def _words(node: yaml.Target) -> str:
-    """Join the command of a container and its variables into one text."""
+    """Join a container's command and variables into one text."""
     parts = [part.text for key in ("command", "args") for part in yaml.scalars(node, key)]
     for variable in yaml.items(node, "env"):
         named = (yaml.get(variable, key) for key in ("name", "value"))
@@ -210,7 +210,7 @@ def _devices(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[b
 
 
 def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
-    """Return the request of a whole pod, by default its limit."""
+    """Return the request of a whole pod; the limit is the default."""
     request, limit = (scaled_quantity(node, ("resources", side, resource), times) for side in ("requests", "limits"))
     return first_set(request, limit, request)
 
@@ -287,7 +287,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[model.Toleration, ...]]:
 
 
 def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool], Value[str]]:
-    """Return whether required anti-affinity gives each pod its own node, and the label of other such domains."""
+    """Whether required anti-affinity puts each pod on its own node; else the label of its domain."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:
@@ -312,7 +312,7 @@ def _topology(item: yaml.Target) -> Value[str]:
 
 @or_unknown
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
-    """Return the label whose domain all pods share, by Kueue's topology or required affinity to each other."""
+    """Return the label of a domain all pods must share, by Kueue's topology or required pod affinity."""
     required = _mark(item, _TOPOLOGIES[0])
     if not isinstance(required, Unset):
         return required
@@ -354,7 +354,7 @@ _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
 
 
 def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tuple[int, ...]]:
-    """Return the node ports of a pod: host ports, or all declared ports with hostNetwork; known where one is."""
+    """Return the node ports of a pod: host ports, or all declared ports with hostNetwork; known if one is."""
     host = boolean(spec, "hostNetwork")
     own = (node for group, node in nodes if group != "initContainers")
     declared = [port for node in own for port in yaml.items(node, "ports")]

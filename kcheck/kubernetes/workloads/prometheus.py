@@ -1,4 +1,4 @@
-"""Prometheus servers: of the operator's custom resources, of charts, and as plain workloads."""
+"""Prometheus servers: from the operator's custom resources, from charts, and as plain workloads."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -41,7 +41,7 @@ def of_object(item: Object) -> Iterator[Monitor]:
 
 
 def of_workload(item: Object) -> Iterator[Monitor]:
-    """Yield the server of a Deployment or StatefulSet, by its image; its account tells what it scrapes."""
+    """Yield the server in a Deployment or StatefulSet, by its image; its account decides what it scrapes."""
     spec = pod_spec(item)
     for container in containers(spec):
         image = written(container, "image")
@@ -73,7 +73,7 @@ def of_release(release: Release) -> Iterator[Monitor]:
 
 
 def _keeps_some(release: Release) -> bool:
-    """Whether a chart's server keeps only chosen container metrics; no such cluster was measured."""
+    """Whether a chart's server keeps only selected container metrics; no such cluster was measured."""
     for i in count():
         action = release.scalar(*_OF_CONTAINERS, i, "action")
         if not isinstance(action, Known):

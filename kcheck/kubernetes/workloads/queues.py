@@ -91,7 +91,7 @@ def _queue(item: Object) -> Iterable[model.Thing]:
 
 
 def _preemption(item: Object) -> Value[str]:
-    """Return a ClusterQueue's preemption policy for its own jobs: Never by default in `preemption`, else Unset."""
+    """Return a ClusterQueue's preemption policy for its own jobs; the default in `preemption` is Never."""
     found = text(item.root, "spec", "preemption", "withinClusterQueue")
     if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
         return Known("Never", found.origin)
@@ -109,7 +109,7 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _cohort(item: Object) -> Value[str]:
-    """Return a ClusterQueue's cohort or a Cohort's parent, under its name in any API version."""
+    """Return a ClusterQueue's cohort or a Cohort's parent, under any API version's field name."""
     name, old_name = ("parentName", "parent") if item.kind == "Cohort" else ("cohortName", "cohort")
     return first_set(text(item.root, "spec", name), text(item.root, "spec", old_name))
 
@@ -285,7 +285,7 @@ def watchers(objects: list[Object]) -> Iterator[model.Watcher]:
 
 
 def _read_everywhere(item: Object) -> Known[tuple[str, ...]] | Unknown:
-    """Return the resources of every node that a role lists or watches; unknown where only a placeholder may be one."""
+    """Return the resources of all nodes that a role lists or watches; unknown if placeholders may add some."""
     found: list[str] = []
     for rule in yaml.items(item.root, "rules"):
         verbs, resources = ([one.text for one in yaml.scalars(rule, key)] for key in ("verbs", "resources"))

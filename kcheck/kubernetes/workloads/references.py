@@ -1,4 +1,4 @@
-"""Objects that pods name and cannot start without, and the nodes that these, or the pods, ask for."""
+"""Objects that pods name and need to start, and the nodes that pods or these objects require."""
 
 from collections.abc import Iterable, Iterator
 
@@ -44,14 +44,14 @@ def of_pod(spec: yaml.Target, containers: Iterable[yaml.Target]) -> Iterator[Ref
 
 
 def _named(kind: str, node: yaml.Target | None, key: str) -> Iterator[Reference]:
-    """Yield the object that a node names, unless it is optional."""
+    """Yield the referenced object, unless it is optional."""
     name = yaml.get(node, key)
     if node is not None and isinstance(name, yaml.Scalar) and known(boolean(node, "optional")) is not True:
         yield Reference(kind, text(node, key))
 
 
 def defined(item: Object, own: str) -> Iterator[Definition]:
-    """Yield what an object defines: a name for pods, or the storage of their claims."""
+    """Yield what an object defines: a name that pods use, or the storage of their claims."""
     if item.kind not in KINDS:
         return
     name, namespace = (text(item.root, "metadata", key) for key in ("name", "namespace"))
@@ -90,7 +90,7 @@ _HOST = "kubernetes.io/hostname"
 def node_terms(
     node: yaml.Target, *path: str, base: tuple[Requirement, ...] = ()
 ) -> Value[tuple[tuple[Requirement, ...], ...]]:
-    """Return the terms below a path, each with `base`, of which nodes must meet one; Unset without any."""
+    """Return node selector terms below a path, each with `base`; one must match. Unset without any."""
     unknown, written = gap(node, *path), yaml.get(node, *path)
     terms = []
     for term in yaml.items(node, *path):

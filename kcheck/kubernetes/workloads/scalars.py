@@ -1,4 +1,4 @@
-"""Single values, numbers and maps of manifests, each with its place."""
+"""Single values, numbers and maps of manifests, each with its span."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PATHS: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
 def scalar(node: yaml.Node, *path: str) -> Value[object]:
-    """Return the scalar at a path below a node; Unset with the place where it would be written."""
+    """Return the scalar at a path below a node; if Unset, with the span where it would be written."""
     found = _reached(node, path)
     if type(found) is Unset:  # as two of three are
         return found
@@ -45,7 +45,7 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
 
 
 def _overlaid(origin: Origin, node: Patched, path: tuple[str, ...]) -> Origin:
-    """Return the origin of a value below a patched map, with its place in the overlay."""
+    """Return the origin of a value in a patched map; its span is in the overlay."""
     at = 0
     while at < len(path) - 1 and isinstance(inner := yaml.get(node, path[at]), Patched):
         node, at = inner, at + 1
@@ -57,7 +57,7 @@ def _overlaid(origin: Origin, node: Patched, path: tuple[str, ...]) -> Origin:
 
 
 def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Unknown:
-    """Return the node at a path; else its place, or why a parent is unknown."""
+    """Return the node at a path; else where it would be, or why a parent is unknown."""
     here, above = yaml.resolve(node), None
     for at, step in enumerate(path):
         inner = yaml.member(here, step)
@@ -77,7 +77,7 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
 
 
 def absent(node: yaml.Node, *path: str) -> Unset:
-    """Return an absent value with its place."""
+    """Return an absent value with its span."""
     found = _reached(node, path)
     return found if isinstance(found, Unset) else Unset(Origin((node.span,)))
 
@@ -130,7 +130,7 @@ def _rounded_up(text: str, times: int) -> int:
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
-    """Return the map of strings at a path; a placeholder in one hides no other."""
+    """Return the map of strings at a path; a placeholder in one value does not hide the others."""
     return mapping(node, *path, as_written=True)
 
 
@@ -160,7 +160,7 @@ def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict
 
 
 def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Value[tuple[T, ...]]:
-    """Convert each item of a list, with the list's place."""
+    """Convert each item of a list, with the list's span."""
     found = yaml.get(node, name)
     if found is None:
         return gap(node, name) or Known((), absent(node, name).origin)
@@ -195,31 +195,31 @@ def _wrong(found: yaml.Target, path: tuple[str, ...], wanted: str) -> Unknown:
 
 
 def scalar_at(place: yaml.Target, text: str) -> yaml.Scalar:
-    """Build a text that stands for something at a place."""
+    """Build a text with the span of the node it is derived from."""
     return yaml.Scalar(*place.span, None, text, "plain", None)
 
 
 def computed_at(place: yaml.Target, value: DatumValue | Unknown, origin: Origin | None = None) -> yaml.Computed:
-    """Build a value that follows from something at a place."""
+    """Build a value with the span of the node it follows from."""
     datum = value if isinstance(value, Unknown) else Known(value, origin or Origin((place.span,)))
     text = "" if isinstance(value, Unknown) else as_text(value)
     return yaml.Computed(*place.span, None, text, "plain", None, datum=datum)
 
 
 def mapping_at(place: yaml.Target, entries: Iterable[yaml.Pair]) -> yaml.Mapping:
-    """Build a map that stands for something at a place."""
+    """Build a map with the span of the node it is derived from."""
     return yaml.Mapping(*place.span, None, tuple(entries), flow=False)
 
 
 def entry(place: yaml.Target, name: str, value: yaml.Node) -> yaml.Pair:
-    """Build an entry of such a map."""
+    """Build a map entry with the span of a node."""
     return yaml.Pair(scalar_at(place, name), value)
 
 
 def of_containers(
     place: yaml.Target, found: Iterable[yaml.Target], spec: Iterable[yaml.Pair] = (), metadata: Iterable[yaml.Pair] = ()
 ) -> yaml.Mapping:
-    """Build a pod template for equivalent settings in another form."""
+    """Build a pod template from equivalent settings in another form."""
     listed = yaml.Sequence(*place.span, None, tuple(found), flow=False)
     inner = mapping_at(place, (*spec, entry(place, "containers", listed)))
     return mapping_at(place, (entry(place, "metadata", mapping_at(place, metadata)), entry(place, "spec", inner)))

@@ -87,7 +87,7 @@ def _place(wall: Wall) -> Markup:
 
 
 def as_svg(cluster: Cluster, world: World) -> str | None:
-    """Draw the ladder of a cluster as a picture; None if no limit has a number."""
+    """Draw the limits of a cluster as a picture; None if no limit has a number."""
     drawn = draw_ladder(cluster, world)
     if drawn is None:
         return None
@@ -165,7 +165,7 @@ class Axis(NamedTuple):
 
 
 def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
-    """Draw the ladder of a cluster; None if no limit has a number."""
+    """Draw the limits of a cluster; None if none has a number."""
     known, unknown = _by_number(capacity.grouped_walls(cluster, world))
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Code in a page: the lines around a marked place, and the diff of a fix."""
+"""Code in a page: the lines around a finding, and the diff of a fix."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class Changed(NamedTuple):
 
 
 def excerpt(span: Span) -> list[Line]:
-    """List the lines around a place, with the place marked; in a plan, only the attribute."""
+    """List the lines around a span and mark it; in a plan, show only the attribute."""
     source, begin, end = span.source, span.begin, span.finish
     if source.private:
         text = attribute_text(span)

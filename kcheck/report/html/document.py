@@ -165,7 +165,7 @@ _VARIABLE = regex(r"var\(--([\w-]+)\)")
 
 
 def _variables() -> str:
-    """Define the colours as CSS variables, dark where the system is dark but never on paper."""
+    """Define the colours as CSS variables, dark if the system is dark but never on paper."""
     light, dark = (";".join(f"--{name}:{color}" for name, color in own.items()) for own in (LIGHT, DARK))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
 

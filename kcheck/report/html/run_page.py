@@ -277,7 +277,7 @@ def _path(below: Sequence[float], above: Sequence[float], most: int) -> str:
 def _name(
     outcome: SimulationResult, part: str, below: Sequence[float], above: Sequence[float], most: int
 ) -> tuple[tuple[str, ...], float, int]:
-    """Return an area's name, with its cost if that fits, and its place; no words if too small."""
+    """Return an area's name, with its cost if that fits, and its position; empty if too small."""
     name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, part)
     word = name.partition(" ")[0]
     for words in ((name, spent), (f"{name} {spent}",), (word, spent), (name,), (word,)):
