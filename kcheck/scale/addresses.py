@@ -31,7 +31,7 @@ Place = Subnet | PodRange
 
 
 class Demands(Struct, frozen=True):
-    """Lower and upper demand of each pool in a place; `why` says why they differ.
+    """Lower and upper demand of each pool on a subnet or range; `why` explains the difference.
 
     `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when
     their clusters reach their targets. `high` and `most` are None without a bound. `kept`: addresses of reserved
@@ -48,9 +48,9 @@ class Demands(Struct, frozen=True):
     rest: int = 0
 
     def taken(self, demands: list[Demand]) -> int:
-        """Count the addresses that pools need if they get only reserved prefixes, where some are reserved.
+        """Count the addresses that pools need if they use only reserved prefixes, if there are any.
 
-        AWS selects prefixes from the reservation of a subnet, and documents nothing of one that is used up:
+        AWS selects prefixes from the reservation of a subnet, and does not document what happens when it is used up:
         https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
         """
         total, kept, rest = addresses_needed(demands), self.kept, self.rest
@@ -63,7 +63,7 @@ class Demands(Struct, frozen=True):
 
 
 def per_node(pool: NodePool, world: World) -> Amount:
-    """Count the addresses that a node takes from its subnet: its own, and its pods' if they are in it."""
+    """Count the addresses a node takes from its subnet: its own, and its pods' if they use the same subnet."""
     inside, cni = pool.addresses.pods_take_addresses, _cni(pool)
     if isinstance(inside, Known) and not inside.value:
         least, most = known(pool.addresses.own) or (1, 1)
@@ -88,7 +88,7 @@ def pods_have_interfaces(cluster: Cluster) -> bool:
 
 
 def has_public_nodes(pool: NodePool) -> bool:
-    """Whether the subnets of a pool give each node a public address."""
+    """Whether the subnets of a pool give every node a public address."""
     subnets = known(pool.addresses.subnets) or ()
     return bool(subnets) and all(known(one.public) for one in subnets)
 
@@ -114,7 +114,7 @@ def address_units(cluster: Cluster, world: World) -> dict[str, Amount]:
 
 
 def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
-    """Count the interfaces of a node with one pod, EFA included; None if unknown."""
+    """Count the interfaces of a node with one pod, including EFA; None if unknown."""
     cni, types = cluster.cni, pool.machine.instance_types
     if cni is None or not isinstance(types, Known) or not isinstance(cni.warm_interfaces, Known):
         return None
@@ -131,7 +131,7 @@ def interfaces_held(pool: NodePool, cluster: Cluster) -> int | None:
 
 
 def _max_pods(pool: NodePool, world: World) -> Amount:
-    """Count the pods that a node may run, at least and at most those that the cloud allows."""
+    """Return the minimum and maximum number of pods a node may run."""
     most, cluster = pool.addresses.max_pods, known(pool.cluster)
     limits = world.numbers.limits(cluster.cloud if cluster else "any")
     if isinstance(most, Known) or "max_pods.least" not in limits:
@@ -140,9 +140,9 @@ def _max_pods(pool: NodePool, world: World) -> Amount:
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
-    """Count the addresses that a VPC CNI node holds with one pod, the least for any job.
+    """Count the addresses that a VPC CNI node holds with one pod, the minimum for any job.
 
-    Where pods have subnets of their own, the first interface, the node's `own`, does not serve them.
+    If pods have subnets of their own, the first interface, the node's `own`, does not serve them.
     """
     try:
         found = _held_by_type(pool, cni, own=own)
@@ -174,7 +174,7 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
 
 
 def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
-    """Count the DaemonSets that run on every node of a pool, or those whose pods are not on its network."""
+    """Count the DaemonSets on every node of a pool; with `own`, those whose pods are not on its network."""
     cluster, found = known(pool.cluster), set[tuple[str | None, str]]()
     for one in world.pools.daemon_sets.get(cluster.id, ()) if cluster else ():
         if any(placement.chooses(t, pool).fits and not (addressed and known(t.host_network)) for t in one.templates):
@@ -183,7 +183,7 @@ def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
 
 
 def pod_addresses(pool: NodePool, world: World) -> Amount:
-    """Count the addresses of the pod subnets that a node takes with one pod beside those of DaemonSets."""
+    """Count the pod subnet addresses that a node takes with one pod, besides those of DaemonSets."""
     cni = _cni(pool)
     if cni is not None:
         return _held(pool, cni, own=False)
@@ -196,7 +196,7 @@ def pod_addresses(pool: NodePool, world: World) -> Amount:
 
 
 def pod_block(pool: NodePool) -> Value[int]:
-    """Return the prefix length of the block that a node takes for its pods."""
+    """Return the prefix length of a node's pod block."""
     pod_range = known(pool.addresses.pod_range)
     block = pod_range.block if pod_range else NOTHING
     if pod_range is None or not isinstance(block, Unset):
@@ -205,7 +205,7 @@ def pod_block(pool: NodePool) -> Value[int]:
 
 
 def block_size(pool: NodePool, world: World) -> Amount:
-    """Count the addresses of the block that a node takes for its pods."""
+    """Count the addresses in a node's pod block."""
     block = pod_block(pool)
     if isinstance(block, Known):
         return exactly(1 << (32 - block.value))
@@ -224,14 +224,14 @@ def block_size(pool: NodePool, world: World) -> Amount:
 
 
 def of_pool(pool: NodePool) -> list[Place]:
-    """List the subnets and ranges that a pool takes addresses from, or may."""
+    """List the subnets and ranges that a pool takes, or may take, addresses from."""
     own, pods = pool.addresses, known(pool.addresses.pod_range)
     subnets = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), *own.candidates)
     return [*subnets, *([] if pods is None else [pods])]
 
 
 def bounds(place: Place, world: World) -> Demands:
-    """Count the lower and the upper demand of each pool in a place. Raises NotKnown if one may be elsewhere."""
+    """Return each pool's lower and upper demand on a subnet or range. Raises NotKnown if one may be elsewhere."""
     found = at_most(place, world)
     need(world.pools.doubt(place))
     return found
@@ -239,7 +239,7 @@ def bounds(place: Place, world: World) -> Demands:
 
 @once
 def at_most(place: Place, world: World) -> Demands:
-    """Count the demand as `bounds` does; pools that may be elsewhere take nothing at least, and all at most."""
+    """Count the demand like `bounds`; pools that may be elsewhere count in the upper bound only."""
     pools, doubt = world.pools.perhaps_inside(place), world.pools.doubt(place)
     shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
@@ -277,7 +277,7 @@ def at_most(place: Place, world: World) -> Demands:
 
 
 def _reserved_prefixes(place: Place) -> int:
-    """Count the addresses of the prefixes that are reserved in a subnet, whose first and last are never whole."""
+    """Count the addresses of reserved prefixes in a subnet; its first and last prefix are never whole."""
     blocks, whole = place.blocks if isinstance(place, Subnet) else (), parse_cidr(known(place.cidr) or "")
     if not blocks or whole is None:
         return 0
@@ -287,7 +287,7 @@ def _reserved_prefixes(place: Place) -> int:
 
 
 def _prefix_size(pool: NodePool) -> int:
-    """Return the addresses of a prefix; 0 where a pool's nodes have none."""
+    """Return the number of addresses in a prefix; 0 if a pool's nodes have none."""
     cluster = known(pool.cluster)
     if cluster is None or cluster.cni is None or not known(cluster.cni.prefix_delegation):
         return 0
@@ -295,7 +295,7 @@ def _prefix_size(pool: NodePool) -> int:
 
 
 def _broken(each: Amount, pool: NodePool) -> Amount:
-    """Add the blocks that a node's single addresses may break up in a subnet, which no prefix can have then.
+    """Add the prefix blocks of a subnet that a node's single addresses may break up.
 
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
@@ -336,7 +336,7 @@ def _choices(pools: list[NodePool], world: World, *, kind: bool) -> list[dict[st
 
 
 def needed(found: Demands) -> Amount:
-    """Count the addresses that the pools of a place need while one of them is upgraded."""
+    """Count the addresses that the pools on a subnet or range need while one of them is upgraded."""
     high = None if found.most is None else found.taken(found.most)
     return Amount(addresses_needed(found.least), high, found.why)
 
@@ -346,7 +346,7 @@ def needed(found: Demands) -> Amount:
 
 @or_unknown
 def room(place: Place, world: World) -> Value[int]:
-    """Count the usable addresses of a subnet, or all of a range and its extensions."""
+    """Count the usable addresses of a subnet, or all addresses of a range with its extensions."""
     length, origin = prefix_of(place.cidr), place.cidr.origin or Origin((place.place,))
     own = place.cidr if length is None else Known(f"/{length}", origin)
     if isinstance(place, Subnet):
@@ -360,7 +360,7 @@ def room(place: Place, world: World) -> Value[int]:
 
 
 def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Amount], int]:
-    """Choose how to estimate a pool's demand in a place, and count the subnets that it uses there."""
+    """Choose how to estimate a pool's demand on a subnet or range, and count its subnets there."""
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()

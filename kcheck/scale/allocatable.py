@@ -20,7 +20,7 @@ _THRESHOLD = "memory.available"
 class Room(Struct, frozen=True):
     """Size of a machine, and bounds of what it leaves to pods: CPU in millicores, memory in bytes.
 
-    `memory` is 0 where it is unknown.
+    `memory` is 0 if unknown.
     """
 
     machine: str
@@ -42,7 +42,7 @@ NOTHING_TAKEN = Taken()
 
 @lru_cache(maxsize=1024)
 def rooms(pool: NodePool) -> tuple[Room, ...]:
-    """Return the room on each machine type of a pool; empty where a type is unknown."""
+    """Return the room on each machine type of a pool; empty if a type is unknown."""
     cluster, types = known(pool.cluster), known(pool.machine.instance_types)
     if cluster is None or not types:
         return ()
@@ -59,7 +59,7 @@ def rooms(pool: NodePool) -> tuple[Room, ...]:
 
 
 def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
-    """Subtract what the kubelet is configured to reserve, or else the usual reserve."""
+    """Subtract the reservation in the kubelet's configuration, or else the usual one."""
     own, nothing = pool.kubelet, exactly(0)
     cpu = _written(own.kube_reserved, "cpu", usual.cpu, 1000) + _written(own.system_reserved, "cpu", nothing, 1000)
     memory = _written(own.kube_reserved, "memory", usual.memory, 1)
@@ -70,7 +70,7 @@ def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
 
 
 def _written(value: Value[dict[str, str]], key: str, usual: Amount, scale: int, whole: int = 0) -> Amount:
-    """Bound what a kubelet configuration reserves; the usual where it does not, or may not, set the key."""
+    """Return bounds of a kubelet reservation; the usual one if the configuration does not, or may not, set the key."""
     text = value.value.get(key) if isinstance(value, Known) else None
     if text is not None:
         amount = _amount(text, whole)
@@ -87,7 +87,7 @@ def _amount(text: str, whole: int) -> Fraction | None:
 
 
 def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object, ...]:
-    """Return all of a pool that decides whether pods fit, its name if `named`; where a part is unknown, itself."""
+    """Return the properties of a pool that decide whether pods fit; the pool itself if one is unknown."""
     own = pool.scheduling
     parts = (
         own.labels, own.taints, pool.machine.instance_types, pool.machine.gpu, pool.machine.gpus, pool.mode,

@@ -1,4 +1,4 @@
-"""Autoscalers, their flags, and node pools of Karpenter: what they add and delete, how fast, what ends growth."""
+"""Autoscalers, their flags, and Karpenter's node pools: what they add and delete, how fast, and their limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def has_work(autoscaler: Autoscaler, world: World) -> bool:
-    """Whether an autoscaler has pools to scale, makes some itself, or may have some."""
+    """Whether an autoscaler has pools to scale, or may have or create some."""
     cluster = known(autoscaler.cluster)
     if cluster is None or known(autoscaler.provisioning) or isinstance(autoscaler.provisioning, Unknown):
         return True
@@ -41,7 +41,7 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
-    """Whether nobody chose its nodes: none are asked for, and a pool's maximum is a default."""
+    """Whether nobody chose the number of nodes: no --nodes, and a pool's maximum is a default."""
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)
@@ -49,7 +49,7 @@ def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
 
 
 def growable_nodes(autoscaler: Autoscaler, world: World) -> int:
-    """Count the nodes that the autoscaler adds and removes up to the target of its cluster."""
+    """Count the nodes that the autoscaler adds and removes up to its cluster's target."""
     return sum(nodes for _, nodes in growing(autoscaler, world))
 
 
@@ -69,19 +69,19 @@ def zones(autoscaler: Autoscaler, world: World) -> int:
 
 
 def tolerated_share(autoscaler: Autoscaler, world: World) -> int:
-    """Return the unready percentage that survives the loss of a zone; the default where zones are unknown."""
+    """Return the percentage of unready nodes that survives the loss of a zone; the default if zones are unknown."""
     return deletion.percentage(or_none(zones)(autoscaler, world) or 1)
 
 
 def tolerated_nodes(autoscaler: Autoscaler, world: World) -> int:
-    """Count the unready nodes to tolerate while a batch is deleted: its own batch, or one large enough."""
+    """Count the unready nodes to tolerate while a batch is deleted: its own batch, or a sufficient one."""
     nodes, own = growable_nodes(autoscaler, world), need(autoscaler.bulk_delete)
     batch = sufficient_batch(autoscaler, world) or 0
     return deletion.tolerated(nodes, max(own, batch), tolerated_share(autoscaler, world))
 
 
 def client_qps(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Return the requests per second of the autoscaler; the default where a cloud runs it."""
+    """Return the autoscaler's API requests per second; the default if a cloud runs it."""
     if isinstance(autoscaler.client_qps, Unset):
         return computed(autoscaler, world.numbers.limits("any")["autoscaler.client_qps"].number)
     return mapped(autoscaler.client_qps, lambda qps: max(1, qps))
@@ -106,14 +106,14 @@ def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
 
 @or_none
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> int | None:
-    """Return the round batch that deletes fast enough even if loops wait, or takes as long again as tainting."""
+    """Return a round batch size that deletes fast enough even if loops wait or tainting takes twice as long."""
     wanted, tainting = world.numbers.limits("any")["autoscaler.deletion_time"].number, tainting_time(autoscaler, world)
     goal, interval = wanted if tainting < wanted else 2 * tainting, need(autoscaler.scan_interval)
     return deletion.batch_for(growable_nodes(autoscaler, world), goal, interval, need(client_qps(autoscaler, world)))
 
 
 def minor(autoscaler: Autoscaler, _world: World) -> Value[int]:
-    """Return the minor version of an autoscaler; unset where the cloud runs it."""
+    """Return the minor version of an autoscaler; unset if a cloud runs it."""
     return parsed(autoscaler.version, minor_version, "not a version of the cluster autoscaler")
 
 
@@ -123,7 +123,7 @@ def owner(flag: Flag, world: World) -> Autoscaler:
 
 
 def _judged(judge: Callable[[str, flags.Release], bool | None], changes: str, flag: Flag, world: World) -> bool:
-    """Judge a flag by the release of its autoscaler; false for one that upstream never had."""
+    """Judge a flag by its autoscaler's release; false for a flag that upstream never had."""
     name, autoscaler = known(flag.name) or "", owner(flag, world)
     if changes not in flags.flags().get(name, {}):
         return False
@@ -141,7 +141,7 @@ is_removed = partial(_judged, flags.is_removed, "removed")
 
 
 def first_version(flag: Flag, _world: World) -> str | None:
-    """Return the first version with a flag, from the minor version of its autoscaler on."""
+    """Return the first version with a flag, not before its autoscaler's minor version."""
     own = flags.release(known(flag.version) or "")
     found = flags.first_release(known(flag.name) or "", own.minor if own else 0)
     return str(found) if found else None
@@ -154,14 +154,14 @@ def removed_version(flag: Flag, _world: World) -> str | None:
 
 
 def successor(flag: Flag, world: World) -> str | None:
-    """Return the flag that replaces one; None if there is none, or if the autoscaler sets it too."""
+    """Return the flag that replaces a flag; None if there is none, or if both are set."""
     name = flags.flags().get(known(flag.name) or "", {}).get("successor")
     is_set = any(known(other.name) == name for other in owner(flag, world).flags)
     return None if is_set else name
 
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> bool:
-    """Whether the profile is in the code or can be added; false where a module has another default."""
+    """Whether the profile is in the code or can be added; false if a module has another default."""
     origin = autoscaler.profile.origin
     added = origin is not None and origin.missing is not None and bool(origin.missing.path)
     given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
@@ -175,7 +175,7 @@ _UNKNOWN_TYPES = Unknown("the machine types of all pools are not known")
 
 
 def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
-    """Count the nodes asked for, or else the sum of the pools' maxima."""
+    """Return the requested nodes, or else the sum of the pools' maxima."""
     cluster = cluster_of(autoscaler, world)
     if isinstance(cluster, Known):
         found: Value[int] = world.sizes.wanted(cluster.value)
@@ -186,13 +186,13 @@ def wanted(autoscaler: Autoscaler, world: World) -> Value[int]:
 
 
 def wanted_cores(autoscaler: Autoscaler, world: World) -> Amount:
-    """Count the cores of the wanted nodes; bounds where some machine types are unknown."""
+    """Count the cores of the wanted nodes; bounds if some machine types are unknown."""
     least = _cores(autoscaler, need(wanted(autoscaler, world)), world)
     return Amount(least, least if _machines_known(autoscaler, world) else None, _UNKNOWN_TYPES)
 
 
 def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
-    """Count the wanted nodes that the caps on nodes and cores allow; bounds where machine types are unknown."""
+    """Count the wanted nodes that caps on nodes and cores allow; bounds if machine types are unknown."""
     nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
     if isinstance(own, Unknown):
         return own
@@ -208,7 +208,7 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
 
 
 def overrun(autoscaler: Autoscaler, world: World) -> Excess | None:
-    """Find the job that asks for most accelerators beyond what auto-provisioning adds; None without one."""
+    """Find the job whose accelerators exceed the auto-provisioning limit most; None if there is none."""
     cluster = known(autoscaler.cluster)
     if cluster is None or isinstance(autoscaler.max_accelerators, Unset):
         return None
@@ -241,7 +241,7 @@ def _machines_known(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: World) -> int:
-    """Count the nodes, of some, that a cap on cores allows at most."""
+    """Return the most nodes, up to a number, that a cap on cores allows."""
     needed, cluster = _cores(autoscaler, nodes, world), known(autoscaler.cluster)
     if needed <= most.value:
         return nodes
@@ -253,7 +253,7 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
 
 
 def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
-    """Count the least cores of the wanted nodes: a node of unknown type has one."""
+    """Return the minimum number of cores on the wanted nodes: one for a node of unknown type."""
     cluster = known(autoscaler.cluster)
     sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
     each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
@@ -267,7 +267,7 @@ Group: TypeAlias = "dict[tuple[Hashable, ...], list[NodePool]]"
 
 
 def _groups(autoscaler: Autoscaler, world: World, key: Callable[[NodePool], tuple[Value[object], ...]]) -> Group:
-    """Group the autoscaled pools of an autoscaler by some of their fields.
+    """Group an autoscaler's pools by some of their fields.
 
     Raises NotKnown if one of these is not known.
     """
@@ -296,7 +296,7 @@ def choices(autoscaler: Autoscaler, world: World) -> list[NodePool]:
 def twins(autoscaler: Autoscaler, world: World) -> list[NodePool]:
     """List the largest group of equal pools that could grow together; GPU pools need equal subnets and zones too.
 
-    Pools whose fabric ends at the pool are left out: a job that is spread over two loses it.
+    Pools with a fabric of their own are left out: a job spread over two of them cannot use it.
     """
     return max(_groups(autoscaler, world, _shape).values(), key=len, default=[])
 
@@ -314,7 +314,7 @@ def _shape(pool: NodePool) -> tuple[Value[object], ...]:
 
 
 def autoscaler(pool: NodePool, world: World) -> Value[Autoscaler]:
-    """Find the autoscaler of a pool's cluster; null where none is in the code."""
+    """Find the autoscaler of a pool's cluster; null if none is in the code."""
     cluster = known(pool.cluster)
     return computed(pool, world.autoscaling.autoscaler(cluster) if cluster is not None else None)
 
@@ -335,7 +335,7 @@ def installed(pool: KarpenterPool, world: World) -> Value[str]:
 
 
 def served(pool: KarpenterPool, world: World) -> bool | None:
-    """Whether the installed Karpenter serves the pool's API version; unset where its version is unknown."""
+    """Whether the installed Karpenter serves the pool's API version; unset if its version is unknown."""
     key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
     older = is_older(own, world.numbers.limits("any")[key].text) if key else True
     return None if _numbers(own) is None else older
@@ -358,7 +358,7 @@ def _numbers(version: str | None) -> tuple[int, int] | None:
 
 
 def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
-    """List its limits, empty without a block of them; also the nodes of a pool of fixed size."""
+    """List the pool's limits, empty without any; for a pool of fixed size, the nodes."""
     own = Known((), pool.limits.origin) if isinstance(pool.limits, Unset) else pool.limits
     if isinstance(pool.replicas, Unset):
         return own
@@ -367,7 +367,7 @@ def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
 
 
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
-    """List the GPU workloads that are applied with it and may land on its nodes."""
+    """List the GPU workloads applied together with the pool that may run on its nodes."""
     cluster, nodes = known(pool.cluster), nodes_of(pool)
     near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
     pods = {one: [pods for pods in one.templates if pods.on_accelerators] for one in near if not one.per_node}
@@ -375,7 +375,7 @@ def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
 
 
 def nodes_of(pool: KarpenterPool) -> NodePool:
-    """Return a node pool like the nodes that it makes, for the fields by which pods choose."""
+    """Return a node pool that looks like its nodes, for matching pods."""
     name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
     labels = pool.labels if isinstance(pool.labels, Unknown) else computed(pool, (known(pool.labels) or {}) | name)
     return NodePool(

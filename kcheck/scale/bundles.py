@@ -17,7 +17,7 @@ def classes_in(scope: str, world: World) -> list[PriorityClass]:
 
 
 def classes(thing: Thing, world: World) -> tuple[str, ...]:
-    """Name the priority classes of pods that are applied with a thing."""
+    """List the names of priority classes of pods applied together with an object."""
     return _class_names(world.deployed.scope(thing), world)
 
 
@@ -35,7 +35,7 @@ _SEVERAL = 2
 
 
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
-    """List the priority classes that pods without one have where a thing is applied."""
+    """List the priority classes that pods without one get where an object is applied."""
     scope = world.deployed.scope(thing)
     certain = defaults_in(scope, world)
     return certain if len(certain) > 1 else [one for one in classes_in(scope, world) if if_set(one.default)]
@@ -43,7 +43,7 @@ def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
 
 @once
 def defaults_in(scope: str, world: World) -> list[PriorityClass]:
-    """List the priority classes in a scope that pods without a class have."""
+    """List the default priority classes in a scope."""
     return [one for one in classes_in(scope, world) if known(one.default)]
 
 
@@ -69,7 +69,7 @@ def _unknown_class(scope: str, world: World) -> Unknown | None:
 
 
 def releases(thing: Thing, world: World) -> bool:
-    """Whether Helm releases are installed into the cluster of a bundle."""
+    """Whether Helm releases are installed into a bundle's cluster."""
     cluster = world.inventory.cluster_of.get(thing)
     return cluster is not None and any(one.tree is None for one in world.deployed.on(cluster).addons)
 

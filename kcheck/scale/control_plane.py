@@ -1,4 +1,4 @@
-"""Control planes, self-managed and of clouds: settings, tiers, Services, DNS."""
+"""Control planes, self-managed or run by clouds: settings, tiers, Services, DNS."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Setting(Thing, frozen=True):
 
 
 def settings(cluster: Cluster) -> list[Setting]:
-    """List the settings of a control plane; empty where a cloud runs it."""
+    """List the settings of a control plane; empty if a cloud runs it."""
     if cluster.plane is None:
         return []
     found = ((name, getattr(cluster.plane, field)) for field, name in _NAMES.items())
@@ -48,19 +48,19 @@ def settings(cluster: Cluster) -> list[Setting]:
 
 
 def number(setting: Setting, _world: World) -> Value[object]:
-    """Return the value of a setting; unset where it is no number."""
+    """Return the value of a setting; unset if it is no number."""
     own = setting.value
     return Unset(own.origin) if isinstance(own, Known) and type(own.value) is not int else own
 
 
 def text(setting: Setting, _world: World) -> Value[object]:
-    """Return the value of a setting as text; unset where it is a number."""
+    """Return the value of a setting as text; unset if it is a number."""
     own = setting.value
     return Unset(own.origin) if isinstance(own, Known) and type(own.value) is int else mapped(own, as_text)
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
-    """Return the minor version of Kubernetes; null where none is set, or an empty text, which providers leave out."""
+    """Return the minor version of Kubernetes; null if it is not set, or empty, which providers ignore."""
     if equals(cluster.version, ""):
         return computed(cluster, None)
     return parsed(cluster.version, minor_version, "no version of Kubernetes")
@@ -126,7 +126,7 @@ _SCALES = regex(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-
 
 
 def replicas(cluster: Cluster, world: World) -> Value[int]:
-    """Return the fixed number of CoreDNS replicas; null where it scales, or each node has a cache."""
+    """Return the fixed number of CoreDNS replicas; null if they scale, or each node has a cache."""
     if if_set(cluster.provisioned):
         return computed(cluster, None)  # Auto Mode has a resolver on each node
     own = world.deployed.on(cluster).workloads
@@ -139,7 +139,7 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
 
 
 def neighbours(pool: NodePool, world: World) -> Value[int]:
-    """Return the size of a node's neighbour (ARP) table; the kernel's default where nobody sets it."""
+    """Return the size of a node's neighbour (ARP) table; the kernel's default if not set."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)

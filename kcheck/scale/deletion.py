@@ -1,4 +1,4 @@
-"""Speed of node deletion by the cluster autoscaler, and NotReady nodes that it tolerates."""
+"""Speed of node deletion by the cluster autoscaler, and the NotReady nodes it tolerates."""
 
 from math import ceil
 
@@ -6,7 +6,7 @@ from kcheck.config.numbers import flags, profiles
 
 
 def batches(nodes: int, batch: int) -> int:
-    """Count the batches, one a loop, in which the cluster autoscaler deletes empty nodes."""
+    """Count the batches, one per loop, in which the cluster autoscaler deletes empty nodes."""
     return -(-nodes // max(1, batch))
 
 
@@ -28,7 +28,7 @@ def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
     """Find the smallest round batch that keeps `deletion_time` within `seconds`; else None.
 
-    Round means 1, 2 or 5 times a power of ten, as people write it.
+    Round means 1, 2 or 5 times a power of ten.
     """
     magnitude = 10
     while magnitude <= max(10, nodes):
@@ -46,7 +46,7 @@ _ROUND = 10
 def percentage(zones: int) -> int:
     """Return the percentage of unready nodes that survives the loss of a zone and a few nodes.
 
-    At least the default. The loss of the only zone is the loss of the cluster, so it is not allowed for.
+    At least the default. With a single zone, its loss is the loss of the cluster, so it is not allowed for.
     """
     usual = int(flags.flags()["max-total-unready-percentage"]["default"])
     failures = profiles.limits("any")["autoscaler.unready_failures"].number
@@ -54,7 +54,7 @@ def percentage(zones: int) -> int:
 
 
 def tolerated(nodes: int, batch: int, percent: int) -> int:
-    """Count the NotReady nodes to tolerate always: a batch of deletions and a few failures.
+    """Count the NotReady nodes that are always tolerated: a batch of deletions and a few failures.
 
     At most the share of all nodes at which the autoscaler should pause; more would turn that off.
     """

@@ -1,4 +1,4 @@
-"""Networks between GPUs: what machines have, pools enable and pods ask for."""
+"""Networks between GPUs: interfaces that machines have, pools enable and pods request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PoolFabric(fabrics.Fabric, frozen=True):
 
 
 def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
-    """Find the slowest fabric of a pool's machines; None where one has none, or is as fast without it."""
+    """Find the slowest fabric of a pool's machines; None if one has no fabric, or none faster than its network."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
@@ -56,7 +56,7 @@ def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
 
 @once
 def most_spread(pool: NodePool, world: World) -> tuple[Workload | None, int]:
-    """Return the job with traffic between several nodes that fills most of a pool, and how many it fills."""
+    """Return the multi-node job that fills most of a pool, and the number of nodes it fills."""
     cluster = known(pool.cluster)
     jobs = _spread_jobs(cluster, world).get(pool.id, []) if cluster else []
     filled = [(job, or_unknown(_fewest)(job, pool, world)) for job in jobs]
@@ -68,7 +68,7 @@ def most_spread(pool: NodePool, world: World) -> tuple[Workload | None, int]:
 
 @once
 def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
-    """List by pool the GPU jobs whose pods talk to each other."""
+    """List, by pool, the GPU jobs whose pods communicate."""
     result: dict[str, list[Workload]] = {}
     for workload in world.deployed.on(cluster).workloads:
         templates = [one for one in workload.templates if or_unknown(_distributed)(workload, one)]
@@ -78,13 +78,13 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
 
 
 def _distributed(workload: Workload, template: PodTemplate) -> bool:
-    """Whether pods with GPUs talk to each other: the job needs all of them, or torchrun may start several nodes."""
+    """Whether GPU pods communicate: the job needs all of them, or torchrun may start several nodes."""
     spread = known(workload.rigid) or any(_NODES.search(one.text) for one in template.containers)
     return bool(spread and if_set(template.gpus))
 
 
 def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
-    """Count the fewest nodes of a pool that a GPU workload fills; 0 if its pods do not fit."""
+    """Return the minimum number of a pool's nodes that a GPU workload fills; 0 if its pods do not fit."""
     for template in workload.templates:
         if if_set(template.gpus):
             need(template.count)
@@ -96,7 +96,7 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 
 
 def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
-    """Find the slowest fabric of the pools that pods of a multi-node job land on; None where one has none."""
+    """Find the slowest fabric of the pools that pods of a multi-node job run on; None if one has none."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
     filled = [pool for pool in pools if _fewest(workload, pool, world) > 1]
     if not filled or len(filled) < len(pools):
@@ -113,7 +113,7 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def nodes(template: PodTemplate, world: World) -> int:
-    """Count the nodes that a workload fills by its GPUs, on the pool that takes most; 0 if unknown."""
+    """Count the nodes that a workload's GPUs fill, on the pool with the most; 0 if unknown."""
     workload = world.deployed.workload(template)
     return max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0)
 
@@ -121,7 +121,7 @@ def nodes(template: PodTemplate, world: World) -> int:
 def domains(template: PodTemplate, world: World) -> int:
     """Count the pools or zones, not joined by the fabric, over which pods may be spread; 0 without a fabric.
 
-    Subnets of one pool count once: that is a fault of the pool.
+    Subnets of one pool count once: they are a problem of the pool.
     """
     pools, fabric = _pools(template, world), of_pods(template, world)
     if fabric is None:
@@ -147,7 +147,7 @@ def _zones(pool: NodePool) -> tuple[str, ...]:
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:
-    """Whether pods ask for the interfaces of a fabric: a resource, an annotation, the devices of the node."""
+    """Whether pods request the interfaces of a fabric: by resource, annotation or devices of the node."""
     if known(template.claims_fabric) or any(one.rdma for one in template.containers):
         return computed(template, value=True)
     fabric, notes = of_pods(template, world), template.annotations
@@ -161,7 +161,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def switched_off(template: PodTemplate, world: World) -> str | None:
-    """Return the part of a pod's command or variables that switches the fabric off; None without one."""
+    """Return the part of a pod's command or variables that disables the fabric; None if there is none."""
     fabric = of_pods(template, world)
     if fabric is None:
         return None
@@ -173,7 +173,7 @@ def switched_off(template: PodTemplate, world: World) -> str | None:
 
 @cache
 def _switch(disabled: re.Pattern[str]) -> re.Pattern[str]:
-    """Match the variables that switch a fabric off, with their value."""
+    """Build a pattern for the variables and values that disable a fabric."""
     return re.compile(rf"(?:{'|'.join(_VARIABLE.findall(disabled.pattern))})[= ](\S+)")
 
 
@@ -184,7 +184,7 @@ _VARIABLE = regex(r"[A-Z]+_[A-Z_]+")
 
 
 def plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs a plugin that makes the fabric a resource; eksctl does by itself."""
+    """Whether the code installs a plugin that offers the fabric as a resource; eksctl installs it itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
     return anyone(cluster, runs(cluster, fabrics.plugins(cluster.cloud), world))

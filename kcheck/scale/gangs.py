@@ -1,4 +1,4 @@
-"""Gangs: what starts the pods of a job together, and what Volcano admits."""
+"""Gangs: how the pods of a job start together, and what Volcano admits."""
 
 import re
 
@@ -33,7 +33,7 @@ def gang(workload: Workload, world: World) -> Value[str]:
 
 
 def native_served(workload: Workload, world: World) -> Value[bool]:
-    """Whether the version of a job's cluster has the field that asks for a gang; null without such a field."""
+    """Whether the cluster's version has the gang field that a job uses; null if it uses none."""
     field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
     if field is None or cluster is None:
         return computed(workload, None)
@@ -48,7 +48,7 @@ def native_served(workload: Workload, world: World) -> Value[bool]:
 
 
 def native_enabled(workload: Workload, world: World) -> Value[bool]:
-    """Whether the code enables the feature gate of Kubernetes' own gangs; only a self-managed plane can."""
+    """Whether the code enables the feature gate of Kubernetes' own gangs; possible only if self-managed."""
     cluster = world.inventory.cluster_of.get(workload)
     plane = cluster.plane if cluster else None
     if plane is None or isinstance(plane.features, Unset):
@@ -61,7 +61,7 @@ _GATE = "GenericWorkload=true"
 
 @once
 def operator(world: World) -> Workload | None:
-    """Find an operator of jobs that makes pod groups."""
+    """Find a job operator that creates pod groups."""
     return next(
         (w for w in world.inventory.workloads for t in w.templates for c in t.containers if _FLAG.search(c.text)), None
     )
@@ -71,7 +71,7 @@ def operator(world: World) -> Workload | None:
 
 
 def volcano(workload: Workload, world: World) -> Scheduler | None:
-    """Find the configuration of the Volcano scheduler for a job; unset where none is in the code."""
+    """Find the configuration of the Volcano scheduler for a job; unset if none is in the code."""
     found = world.deployed.beside(workload).schedulers or world.inventory.schedulers
     return next(iter(found), None)
 

@@ -1,4 +1,4 @@
-"""GPUs: how they are shared, claimed (dynamic resource allocation) and made known to the cluster."""
+"""GPUs: sharing, claims (dynamic resource allocation) and device plugins."""
 
 from kcheck.config.numbers import flags, machines
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
@@ -22,7 +22,7 @@ def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
 
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:
-    """Return the MIG strategy that all configurations applied together agree on, the operator's first; else None."""
+    """Return the MIG strategy common to all configurations applied together, the operator's first; else None."""
     near = world.deployed.beside(thing).sharings
     written = [one for one in near if isinstance(one.mig, Known)]
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
@@ -32,7 +32,7 @@ def strategy(thing: Sharing | Container, world: World) -> str | None:
 
 
 def copies(one: Sharing, _world: World) -> Value[int]:
-    """Return the fewest copies that it makes of a card; null where it makes none."""
+    """Return the fewest copies made of a GPU; null if none are made."""
     values = (*one.slices, *one.mps)
     certain = (value for value in values if isinstance(value, Known))
     fewest = min(certain, key=lambda value: value.value, default=None)
@@ -40,7 +40,7 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
-    """List the configurations that a label of their nodes gives all pools that pods land on; else none."""
+    """List the configurations that node labels give to every pool that pods run on; else none."""
     names = [(known(pool.scheduling.labels) or {}).get(CONFIG) for pool in world.pools.fitting(template)]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
@@ -48,7 +48,7 @@ def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sh
 
 @or_unknown
 def of_pods(template: PodTemplate, world: World) -> Value[int]:
-    """Count the copies of each card that pods can get; null where they get whole cards, or may."""
+    """Count the shares per GPU that pods can get; null if they get, or may get, whole GPUs."""
     if not any(known(one.gpu) in _WHOLE for one in template.containers):
         return computed(template, None)
     near = world.deployed.beside(template).sharings
@@ -66,7 +66,7 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
 
 
 def whole_cards(cluster: Cluster, world: World) -> Amount:
-    """Count the pods with one whole GPU each, without jobs and DaemonSets."""
+    """Count the pods with exactly one whole GPU, except jobs and DaemonSets."""
     found = [
         template
         for workload in world.deployed.on(cluster).workloads
@@ -89,7 +89,7 @@ def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool
 
 
 def shared(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether anything shares cards: a configuration, or pods that ask for parts."""
+    """Whether anything shares GPUs: a configuration, or pods that request shares."""
     own = [one for one in world.inventory.sharings if world.inventory.cluster_of.get(one) is cluster]
     configured = any(one.slices or one.mps for one in own)
     parts = any(one.shares for workload in world.deployed.on(cluster).workloads for one in workload.templates)
@@ -100,7 +100,7 @@ _FLAG = "enable-dynamic-resource-allocation"
 
 
 def resource(template: PodTemplate, _world: World) -> str | None:
-    """Return the resource or device class by which pods ask for GPUs; None without one."""
+    """Return the resource or device class by which pods request GPUs; None without one."""
     asked = next((known(one.gpu) for one in template.containers if known(one.gpu)), None)
     return asked or next(iter(need(template.device_classes)), None)
 
@@ -123,7 +123,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str] | str | None:
 
 
 def ignored_by(template: PodTemplate, world: World) -> str | None:
-    """Name the autoscaler that adds no nodes for the claims of pods; None if it does, or without one."""
+    """Return the autoscaler that adds no nodes for pods' claims; None if it does, or there is none."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not need(template.device_classes):
         return None
@@ -166,7 +166,7 @@ PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|ne
 
 
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs a device plugin for GPUs; eksctl does by itself."""
+    """Whether the code installs a device plugin for GPUs; eksctl installs one itself."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
     return anyone(cluster, runs(cluster, frozenset({PLUGIN}), world))

@@ -1,4 +1,4 @@
-"""Growing pools: surge, shares of a target, use of a range, and how far they get."""
+"""Growing pools: surge, shares of a target, use of a range, and their largest sizes."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -50,8 +50,8 @@ def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
 class Demand(NamedTuple):
     """Demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
 
-    A pool in several subnets, one a zone, is spread evenly over them: `subnets` is their number. `by_default` says that
-    nobody wrote its size. `prefixed`: addresses of `per_node` that are whole prefixes.
+    A pool in several subnets, one per zone, is spread evenly over them: `subnets` is their number. `by_default`: its
+    size is a default. `prefixed`: addresses of `per_node` that are whole prefixes.
     """
 
     pool: str
@@ -77,7 +77,7 @@ def addresses_needed(demands: Sequence[Demand]) -> int:
 
 
 def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
-    """Keep the surge of one pool only, the one whose upgrade takes the most addresses."""
+    """Keep the surge of one pool only: the upgrade with the most addresses."""
     resting = [demand._replace(surge=Surge()) for demand in demands]
     extra: dict[str, tuple[int, int]] = {}
     for demand, rest in zip(demands, resting, strict=True):
@@ -88,7 +88,7 @@ def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
 
 
 def arithmetic(demands: Sequence[Demand]) -> str:
-    """Format the demand as a sum by pool; more than four pools share a last term."""
+    """Format the demand as a sum by pool; with more than four pools, the rest share a last term."""
     ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
@@ -156,11 +156,11 @@ class Growth(Struct, frozen=True, eq=False):
         return None not in self.maxima or len(self.maxima) == 1
 
     def sizes(self, nodes: int) -> list[int]:
-        """List the nodes of each pool when the cluster has `nodes`, all maxima known."""
+        """List the nodes of each pool for `nodes` in the cluster, with all maxima known."""
         return _spread(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """List extreme pool sizes: minima first, then one pool after the other is filled."""
+        """List extreme pool sizes: minima first, then fill one pool after the other."""
         lowest = self.minima or (0,) * len(self.maxima)
         result = [
             high if high is not None and not grows else low if high is None else min(low, high)
@@ -177,7 +177,7 @@ class Growth(Struct, frozen=True, eq=False):
         return result
 
     def grown(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """List sizes at a target: known maxima, and the rest for the first unknown pool of `order`."""
+        """List sizes at a target: known maxima, and the rest in the first unknown pool of `order`."""
         result = [size or 0 for size in self.maxima]
         rest = nodes - sum(result)
         first = next((i for i in order if self.maxima[i] is None), None)
@@ -220,7 +220,7 @@ def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
     """Find the most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes.
 
-    Pools that fit with more nodes must fit with fewer.
+    If pools fit with some number of nodes, they must fit with fewer.
     """
     low, high = 0, 1
     while high < ceiling and fits(path(high)):
@@ -235,7 +235,7 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
 class Trial(Struct, frozen=True):
     """Tests whether pool sizes fit at the lowest and at the highest demand; None without a bound.
 
-    `weights` orders the pools by what they take for each node.
+    `weights` orders the pools by their demand per node.
     """
 
     least: Callable[[list[int]], bool]
@@ -244,17 +244,17 @@ class Trial(Struct, frozen=True):
 
     @property
     def kindest(self) -> list[int]:
-        """Order of pools that meets the wall last."""
+        """Order of pools that reaches the limit last."""
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
     @property
     def worst(self) -> list[int]:
-        """Order of pools that meets the wall first."""
+        """Order of pools that reaches the limit first."""
         return self.kindest[::-1]
 
 
 def reach(trial: Trial, growth: Growth) -> Amount | None:
-    """Bound the nodes of a cluster at a wall; None if it never meets it."""
+    """Return bounds on the nodes of a cluster at a limit; None if it is never reached."""
     if growth.known:
         high = largest(trial.least, growth.sizes)
         low = high if trial.most is trial.least else 0 if trial.most is None else largest(trial.most, growth.sizes)
@@ -268,7 +268,7 @@ def reach(trial: Trial, growth: Growth) -> Amount | None:
 
 
 def short(trial: Trial, growth: Growth, target: Amount) -> bool | None:
-    """Whether the wall is met before the target; None if unknown."""
+    """Whether the limit is reached before the target; None if unknown."""
     sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.kindest)
     if not trial.least(sizes(target.low)):
         return True

@@ -32,13 +32,13 @@ def owner(image: Image, world: World) -> Workload:
 
 
 def container(image: Image, world: World) -> Container:
-    """Find the container of an image."""
+    """Find the container that runs an image."""
     every = (one for template in owner(image, world).templates for one in template.containers)
     return need(next((one for one in every if one.id == image.id), Unknown("the chart gives the pull policy")))
 
 
 def nodes(image: Image, world: World) -> Value[int] | Amount:
-    """Count the nodes of the largest workload that runs an image; a lower bound from others if unknown."""
+    """Count the nodes of the largest workload that runs an image; a lower bound if sizes are unknown."""
     found = world.images.nodes(image)
     least = max(number(world.sizes.of_workload(workload), 0) for workload, _ in world.images.uses(image))
     if isinstance(found, Unknown) and least:
@@ -47,7 +47,7 @@ def nodes(image: Image, world: World) -> Value[int] | Amount:
 
 
 def pulls(image: Image, world: World) -> Value[int] | Amount:
-    """Count the pulls by fresh nodes from Docker Hub through one public address; at least those of a node."""
+    """Count the Docker Hub pulls of fresh nodes through one public address; at least those of one node."""
     workload, nodes = owner(image, world), world.images.nodes(image)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
     found = egress.pulls_of(workload, world)
@@ -57,7 +57,7 @@ def pulls(image: Image, world: World) -> Value[int] | Amount:
 
 
 def replacement(image: Image, world: World) -> Value[str]:
-    """Name the image on a mirror, in a cache of the code, or on its registry's successor; else null."""
+    """Return the image's name on a mirror, in a cache in the code, or on its registry's successor; else null."""
     if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
         return _successor(image)
     mirror = world.config.mirrors.get(known(image.registry) or "")
@@ -68,7 +68,7 @@ def replacement(image: Image, world: World) -> Value[str]:
 
 
 def _cached(image: Image, world: World) -> str | None:
-    """Name the image in a cache of its registry, preferring the root module of its cluster."""
+    """Return the image's name in a cache of its registry, preferably in its cluster's root module."""
     cluster = world.inventory.cluster_of.get(owner(image, world))
     reference = image_names.parse(known(image.text) or "")
     if cluster is None or reference is None:
@@ -85,7 +85,7 @@ def _cached(image: Image, world: World) -> str | None:
 
 
 def public_cache(image: Image, world: World) -> bool:
-    """Whether the nodes ask a public cache, which has the popular images, before Docker Hub."""
+    """Whether nodes use a public cache of popular images before Docker Hub."""
     workload = owner(image, world)
     cluster = world.inventory.cluster_of.get(workload)
     if cluster is not None:
@@ -100,7 +100,7 @@ def moving(image: Image, _world: World) -> Value[bool]:
 
 
 def tag(image: Image, _world: World) -> Value[str]:
-    """Return the tag of an image; null where none is written."""
+    """Return the tag of an image; null if not written."""
     found = _ending(image)
     return computed(image, found.value.tag or None) if isinstance(found, Known) else found
 
@@ -110,7 +110,7 @@ def _ending(image: Image) -> Value[Ending]:
 
 
 def _successor(image: Image) -> Value[str]:
-    """Name the image on the registry that replaces a retired one; null where it may not be there."""
+    """Return the image's name on the registry that replaces a retired one; null if it may be missing there."""
     text, found = need(image.text), need(ending(image.text))
     if not image.untagged and found == Ending("", ""):
         return computed(image, None)  # images are there by their versions

@@ -1,4 +1,4 @@
-"""Workloads: their size, placement, processes, state, leftovers and cost."""
+"""Workloads: size, placement, processes, state, cost, and objects they leave behind."""
 
 import re
 
@@ -23,7 +23,7 @@ _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile
 
 
 def scale(thing: Thing, world: World) -> Value[int]:
-    """Count the nodes a workload may have: its largest pool, those asked for, or its own pods if many."""
+    """Count the nodes a workload may use: its largest pool, the requested nodes, or its own many pods."""
     return _scale(world.deployed.workload(thing), world)
 
 
@@ -50,7 +50,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
 
 
 def gpu_scale(thing: Thing, world: World) -> Value[int]:
-    """Count the GPUs a workload may have: of its pods, or of one pod per node of its `scale`."""
+    """Count the GPUs a workload may use: those of its pods, or of one pod per node of its `scale`."""
     workload = world.deployed.workload(thing)
     own, pods = or_none(all_gpus)(workload, world) or 0, number(workload.pods, 0)
     if own > world.numbers.limits("any")["job.large_gpus"].number or not own or not pods:
@@ -59,7 +59,7 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
 
 
 def asked_gpus(workload: Workload, world: World) -> int:
-    """Count the GPUs of a workload; if they are few, those of a pod on each requested node."""
+    """Count the GPUs of a workload; if they are few, those of one pod per requested node."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
     own, pods = all_gpus(workload, world), max(1, need(workload.pods))
@@ -73,26 +73,26 @@ def all_gpus(workload: Workload, _world: World) -> int:
 
 
 def cards(workload: Workload, _world: World) -> str:
-    """Name the accelerators of a workload: GPUs, TPUs or accelerators."""
+    """Return what to call a workload's accelerators: GPUs, TPUs or accelerators."""
     kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
     return kinds.pop() if len(kinds) == 1 else "accelerators"
 
 
 def called_cards(template: PodTemplate) -> str:
-    """Name the accelerators of pods."""
+    """Return what to call the accelerators of pods."""
     asked = [name for one in template.containers if (name := known(one.gpu))]
     name = next(iter((*asked, *(known(template.device_classes) or ()))), "gpu")
     return "TPUs" if "tpu" in name else "GPUs" if "gpu" in name else "accelerators"
 
 
 def gpu_pods(workload: Workload, _world: World) -> int:
-    """Count the pods with GPUs of a workload; all, if none has."""
+    """Count the pods of a workload that have GPUs; all if none has."""
     with_gpus = [one for one in workload.templates if number(one.gpus, 0)]
     return sum(need(one.count) for one in with_gpus or workload.templates)
 
 
 def on_spot(workload: Workload, world: World) -> bool:
-    """Whether pods with GPUs, or all if none has, ask for spot nodes or can only land on spot pools."""
+    """Whether GPU pods, or all if none has GPUs, request spot nodes or fit only spot pools."""
     templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)
     return any(placement.asks_for_spot(one) or _lands_on_spot(one, world) for one in templates)
 
@@ -110,7 +110,7 @@ def _lands_on_spot(template: PodTemplate, world: World) -> bool:
 
 
 def keeps_state(workload: Workload, _world: World) -> Value[bool]:
-    """Whether a volume outlives its pods, or its command names a store."""
+    """Whether a volume outlives the workload's pods, or its command names a store."""
     unknown = None
     for template in workload.templates:
         if isinstance(template.volumes, Unknown):
@@ -126,7 +126,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
 
 
 def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
-    """Find its class: the one it names, or else the lowest default; unset where the code has none."""
+    """Find a workload's priority class: the named one, or else the lowest default; unset if not in the code."""
     name, scope = if_set(workload.priority), world.deployed.scope(workload)
     if not name:
         defaults = default_classes(workload, world)
@@ -138,13 +138,13 @@ def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
 
 @once
 def _classes(scope: str | None, world: World) -> dict[str | None, PriorityClass]:
-    """Index the first pod priority class of each name in a scope, or of all; None for unknown names."""
+    """Index the first priority class with each name in a scope, or in all; None for unknown names."""
     every = world.inventory.classes if scope is None else classes_in(scope, world)
     return {known(one.name): one for one in reversed(every) if not one.kueue and not isinstance(one.name, Unset)}
 
 
 def preemptible(workload: Workload, world: World) -> bool:
-    """Whether a higher class that is applied with it may preempt it, or its queue may."""
+    """Whether its queue, or a higher class applied together with it, may preempt a workload."""
     if stopped_by_queue(workload, world):
         return True
     own, scope = if_set(priority_class(workload, world)), world.deployed.scope(workload)
@@ -167,7 +167,7 @@ def queue_priority(workload: Workload, _world: World) -> str | None:
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that pods land on if these are alike in GPUs, vCPUs and pods; else none."""
+    """List the pools that pods fit, if these are alike in GPUs, vCPUs and pods; else none."""
     if not world.inventory.clusters:
         return []
     found = need(world.pools.candidates(template))
@@ -181,7 +181,7 @@ def alike(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def only(template: PodTemplate, world: World) -> NodePool | None:
-    """Return the pool that pods certainly land on, or the first of some alike at the same price; else None."""
+    """Return the pool that pods certainly use, or the first of equal pools at the same price; else None."""
     pools = or_none(alike)(template, world) or []
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
@@ -202,7 +202,7 @@ def awaited_nodes(template: PodTemplate, _world: World) -> Value[int]:
 
 
 def starts(template: PodTemplate, world: World) -> Value[int]:
-    """Count the processes that a pod with GPUs starts, by its command, job or launcher; null without a number."""
+    """Count the processes that a GPU pod starts, by its command, job or launcher; null without a number."""
     owner = world.deployed.workload(template)
     written = {text.strip("\"'") for one in template.containers for text in _PROCESSES.findall(one.text)}
     if written:
@@ -217,12 +217,12 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _number(text: str) -> int | None:
-    """Parse a number of processes or nodes; None for a word such as auto, or a variable."""
+    """Parse a number of processes or nodes; None for words such as auto, and variables."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def _slots(template: PodTemplate, owner: Workload) -> Value[int]:
-    """Count the processes that a launcher starts on each worker; null where a single one may start the others."""
+    """Count the processes that a launcher starts on each worker; null if a single one may start the others."""
     if template.role.lower() != "worker":
         return computed(template, None)
     one = known(owner.slots) == 1
@@ -240,7 +240,7 @@ _SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torch
 
 
 def daily_cost(workload: Workload, world: World) -> money.Cost | None:
-    """Price a day of the nodes of its GPU pods; None where these are not all known."""
+    """Estimate the daily cost of the nodes of a workload's GPU pods; None if some are unknown."""
     shares: list[money.Share] = []
     for one in workload.templates:
         if not number(one.gpus, 0):
@@ -254,14 +254,14 @@ def daily_cost(workload: Workload, world: World) -> money.Cost | None:
 
 
 def settings(workload: Workload, _world: World) -> tuple[str, ...]:
-    """List the settings of a job that its kind has, set or not."""
+    """List the settings that a job's kind has, set or not."""
     found = {"ttl": workload.ttl, "deadline": workload.deadline}
     had = (name for name, value in found.items() if not isinstance(value, Unset) or value.origin.spans)
     return tuple(had)
 
 
 def applied_again_by(workload: Workload, world: World) -> str | None:
-    """Name what recreates a deleted job; None if nothing is seen."""
+    """Return what recreates a deleted job; None if nothing in the code does."""
     if workload.place.source.path.endswith((".tf", ".tf.json")):
         return "Terraform"
     folder = f"{system.real_path(world.deployed.folder(workload))}/"

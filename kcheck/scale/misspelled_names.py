@@ -1,4 +1,4 @@
-"""Names in pods that no object has, close to the name of a defined object."""
+"""Names in pods that no object has, but that resemble the name of a defined object."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_EDITS, _LETTERS = 2, 3
 
 
 class Misnomer(Struct, frozen=True):
-    """Name in pods that nothing defines, and a similar one that their folder defines."""
+    """Undefined name in pods, and a similar name defined in their folder."""
 
     kind: Annotated[str, "PersistentVolumeClaim, ConfigMap, Secret or ServiceAccount"]
     name: Annotated[Value[str], "the name that pods give it", "", "never null"]
@@ -43,7 +43,7 @@ class Misnomer(Struct, frozen=True):
 
 
 def misnomer(template: PodTemplate, world: World) -> Misnomer | None:
-    """Find the first object that pods seem to misname; None without one."""
+    """Find the first name in pods that is probably misspelled; None if there is none."""
     workload = world.deployed.workload(template)
     rendered = workload in world.inventory.scope_of or _near_tools(world.deployed.folder(workload), world)
     if workload.partial or rendered:  # which may make more objects
@@ -59,14 +59,14 @@ def misnomer(template: PodTemplate, world: World) -> Misnomer | None:
 
 @once
 def _near_tools(folder: str, world: World) -> bool:
-    """Whether something is rendered in a folder, above or below it."""
+    """Whether a tool renders objects in a folder, above or below it."""
     own = f"{folder or '.'}/"
     others = [f"{one or '.'}/" for one in world.inventory.rendered]
     return any(own.startswith(one) or one.startswith(own) or "./" in (own, one) for one in others)
 
 
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
-    """Find the object that a name seems to mean, in a workload's folder and namespace; None where the name exists.
+    """Find the object with a similar name in the workload's folder and namespace; None if the name exists.
 
     Raises NotKnown if the name is unknown, or that of an object which it may mean.
     """
@@ -101,7 +101,7 @@ def _named(world: World) -> set[tuple[str, str | None]]:
 
 
 def selected(budget: Definition, world: World) -> int:
-    """Count the pods beside a budget that it selects; the fewest where something scales them."""
+    """Count the pods in the same folder that a budget selects; the minimum if they scale."""
     found, asked = _selected(budget, world), if_set(budget.selector) or {}
     if not found:
         near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
@@ -110,7 +110,7 @@ def selected(budget: Definition, world: World) -> int:
 
 
 def kept(budget: Definition, world: World) -> int:
-    """Count those of them that `minAvailable` keeps: a percentage is rounded up."""
+    """Count the selected pods that `minAvailable` keeps; percentages are rounded up."""
     return part_of(selected(budget, world), if_set(budget.min_available) or "0")
 
 
@@ -122,7 +122,7 @@ def _selected(budget: Definition, world: World) -> list[PodTemplate]:
 
 
 def misses(budget: Definition, world: World) -> Workload | None:
-    """Find the workload beside a budget that it seems to mean and does not select; None where it selects any."""
+    """Find the workload in a budget's folder that it probably means but does not select; None if it selects any."""
     selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
     near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
@@ -135,7 +135,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
 class _Labelled(Struct, frozen=True):
     """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters.
 
-    `unknown`: a value that is not known, by the label that pods have with it.
+    `unknown`: an unknown value of a label that pods have.
     """
 
     by_label: dict[tuple[str, str], list[tuple[PodTemplate, dict[str, str]]]]

@@ -1,4 +1,4 @@
-"""Cost of nodes: node-hours, and money where a price is given or listed."""
+"""Cost of nodes: node-hours, and money if a price is given or listed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Share: TypeAlias = "tuple[NodePool | None, int]"
 
 
 class Rate(Struct, frozen=True):
-    """Price of a node-hour; of a list price with machine, market and region."""
+    """Price of a node-hour; a list price has machine, market and region."""
 
     nodes: Annotated[int, "nodes at this price", "nodes"]
     money: Annotated[int, "price of one node for an hour", "mills"]
@@ -33,7 +33,7 @@ class Rate(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """Cost of nodes in a time, with the rates that cost most first."""
+    """Cost of nodes over a time, with its most expensive rates first."""
 
     node_time: Annotated[int, "time for which nodes are paid, all together", "node-seconds"]
     money: Annotated[int | None, "what those of them cost that have a price; null where none has", "mills"]
@@ -41,7 +41,7 @@ class Cost(Struct, frozen=True):
 
 
 def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost:
-    """Price nodes for some seconds."""
+    """Return the cost of nodes for some seconds."""
     kinds: Counter[Price] = Counter()
     nodes = 0
     for pool, count in shares:
@@ -69,14 +69,14 @@ class Line(Struct, frozen=True):
 
 
 class Bill(NamedTuple):
-    """Bill of a month, and what it does not count."""
+    """Monthly bill, and the costs it leaves out."""
 
     lines: tuple[Line, ...]
     missing: tuple[str, ...]
 
 
 def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
-    """List what nodes, their disks, the control plane and NAT gateways cost in a month, without traffic.
+    """List the monthly cost of nodes, their disks, the control plane and NAT gateways, without traffic.
 
     With `idle`, counts only nodes that no autoscaler removes; else all. No lines if no node has a price.
     """
@@ -117,7 +117,7 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:
-    """Return the price of a node-hour of a pool; null where none is known."""
+    """Return the price of a pool's node-hour; null if unknown."""
     price = world.numbers.price(pool)
     return computed(pool, None if price is None else _rate(price, 1))
 

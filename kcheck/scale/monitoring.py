@@ -1,4 +1,4 @@
-"""Prometheus servers and their needs, and exporters of GPU metrics."""
+"""Prometheus servers and the memory they need, and exporters of GPU metrics."""
 
 from kcheck.model import Cluster, Monitor
 from kcheck.scale.word_helpers import anyone, computed, runs
@@ -16,7 +16,7 @@ _GPU_METRICS = regex(
 
 
 def scrapes(monitor: Monitor, world: World) -> Value[bool]:
-    """Whether a server scrapes the nodes of its cluster: as its object says, else by the rights of its account."""
+    """Whether a server scrapes its cluster's nodes, according to its object or else its account's rights."""
     if not isinstance(monitor.scrapes, Unset):
         return monitor.scrapes
     account, space = known(monitor.account), known(monitor.namespace)
@@ -26,7 +26,7 @@ def scrapes(monitor: Monitor, world: World) -> Value[bool]:
 
 
 def memory_needed(monitor: Monitor, world: World) -> int:
-    """Return the memory of each shard of a server at the target of its cluster, in bytes."""
+    """Return the memory in bytes that each shard of a server needs at its cluster's target."""
     each = world.numbers.limits("any")["prometheus.memory_per_node"].number * _MIB
     nodes, parts = need(world.sizes.around(monitor)), need(shards(monitor, world))
     return -(-nodes * each // max(1, parts))
@@ -38,6 +38,6 @@ def shards(monitor: Monitor, _world: World) -> Value[int]:
 
 
 def gpu_metrics(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether something in the code of a cluster exports the metrics of its GPUs, or may."""
+    """Whether the code of a cluster exports its GPU metrics, or may do so."""
     listed = mapped(cluster.monitored, lambda parts: "DCGM" in parts)
     return anyone(cluster, [*runs(cluster, frozenset({_GPU_METRICS}), world), listed])

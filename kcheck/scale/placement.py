@@ -1,4 +1,4 @@
-"""Fit of pods on pools: labels and taints, GPUs, CPU and memory."""
+"""Whether pods fit pools: labels and taints, GPUs, CPU and memory."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -39,8 +39,8 @@ _COMMON = frozenset(f"{domain}/{name}" for domain in ("kubernetes.io", "beta.kub
 class Fit(Struct, frozen=True):
     """Whether pods fit the nodes of a pool; None if unknown.
 
-    `kind` is the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes lack, or
-    the reason why that is unknown; `missing` is the input that tells.
+    `kind` is the obstacle: label, gpus, cpu, memory or taint. `why` names what the pods need and the nodes lack, or why
+    that is unknown; `missing` is the input that would decide it.
     """
 
     fits: bool | None
@@ -53,7 +53,7 @@ _FITS = Fit(fits=True)
 
 
 class Share(Struct, frozen=True):
-    """Request of pods, and the room a machine leaves beside DaemonSets (`taken`): millicores of CPU, or bytes."""
+    """Request of pods, and a machine's room beside DaemonSets (`taken`): millicores of CPU, or bytes."""
 
     resource: str
     asked: int
@@ -70,7 +70,7 @@ class Share(Struct, frozen=True):
 
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None) -> Fit:
-    """Check whether pods can land on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
+    """Check whether pods can run on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
     return _verdict(requirements(template, pool, taken, slots))
 
 
@@ -79,7 +79,7 @@ def requirements(
 ) -> Iterator[Fit]:
     """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
 
-    `slots` are the GPUs that a node offers where cards are shared: by time slicing or MPS, each is several.
+    `slots` are the GPUs that a node offers if they are shared: by time slicing or MPS, each counts several times.
     """
     yield _labels(template, pool)
     yield _cards(template, pool, slots)
@@ -88,12 +88,12 @@ def requirements(
 
 
 def chooses(template: PodTemplate, pool: NodePool, slots: Amount | None = None) -> Fit:
-    """Check whether pods can land on a pool if its nodes are large enough."""
+    """Check whether pods can run on a pool if its nodes are large enough."""
     return _verdict([_labels(template, pool), _cards(template, pool, slots), _taints(template, pool)])
 
 
 def _verdict(parts: Iterable[Fit]) -> Fit:
-    """Return the first part that refuses, else the first unknown one; parts behind a refusal are not computed."""
+    """Return the first refusal, else the first unknown part; parts after a refusal are not computed."""
     found = _FITS
     for part in parts:
         if part.fits is False:
@@ -103,13 +103,13 @@ def _verdict(parts: Iterable[Fit]) -> Fit:
 
 
 def deciding(fits: Iterable[Fit]) -> Unknown | None:
-    """Return the input that decides whether pods fit anywhere; None where they do or do not, or labels decide."""
+    """Return the input that decides whether pods fit anywhere; None if that is known, or labels decide."""
     missing = [one.missing for one in fits if one.fits is not False]
     return missing[0] if all(missing) and missing else None
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
-    """Return the request that exceeds the largest machine of a pool; None where a pod fits, or may."""
+    """Return the request that exceeds a pool's largest machine; None if a pod fits, or may fit."""
     found = []
     for room in rooms(pool):
         share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
@@ -122,7 +122,7 @@ def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | Non
 def per_node(
     template: PodTemplate, pool: NodePool, taken: Taken, slots: Amount | None, *, ports: bool = True
 ) -> Amount | None:
-    """Pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one where one may fit."""
+    """Return pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one if possible."""
     counts = []
     cards, offered = known(template.gpus), _offered(pool, slots)
     if cards:
@@ -141,18 +141,18 @@ def per_node(
 
 
 def smallest(pool: NodePool) -> int | None:
-    """Count the vCPUs of the smallest machine of a pool; None if one is unknown."""
+    """Return the vCPUs of a pool's smallest machine; None if one is unknown."""
     return min((room.vcpus for room in rooms(pool)), default=None)
 
 
 def asks_for_spot(template: PodTemplate) -> bool:
-    """Whether every selection term of pods selects spot nodes."""
+    """Whether every node selector term of pods selects spot nodes."""
     terms = sure(template.selection) or ()
     return bool(terms) and all(any(_is_spot(one) for one in term) for term in terms)
 
 
 def gpu_label(template: PodTemplate) -> str:
-    """Return the label by which every selection term selects nodes with accelerators; empty if none."""
+    """Return the label by which every selector term selects accelerator nodes; empty if there is none."""
     clouds = list(registry.every())
     terms = sure(template.selection) or ()
     found = [next((one for one in term if _is_of_cards(one, clouds)), None) for term in terms]
@@ -169,7 +169,7 @@ def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
 
 
 def names(template: PodTemplate, domains: tuple[str, ...]) -> bool:
-    """Whether pods select or tolerate a label of some domains."""
+    """Whether pods select or tolerate a label in some domains."""
     keys = [one.key for term in sure(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domains) for key in keys)
@@ -189,7 +189,7 @@ def _is_spot(one: Requirement) -> bool:
 def landed(
     template: PodTemplate, pools: Iterable[NodePool], alike: Mapping[NodePool, NodePool]
 ) -> list[NodePool] | None:
-    """List the pools that a DaemonSet runs on, `alike` ones asked once; None if it runs on every node.
+    """List the pools that a DaemonSet runs on, checking `alike` ones once; None if it runs on every node.
 
     Raises NotKnown if some nodes may lack a label that it asks for.
     """
@@ -206,7 +206,7 @@ def landed(
 
 
 def untolerated(template: PodTemplate, taints: Sequence[str]) -> Iterator[str]:
-    """Yield the taints, `key=value:Effect`, that certainly keep pods away."""
+    """Yield the taints, `key=value:Effect`, that pods certainly do not tolerate."""
     if taints and isinstance(template.tolerations, Known):
         by_key = grouped(template.tolerations.value, lambda one: one.key)
         for taint in filter(keeps_away, taints):
@@ -222,7 +222,7 @@ def keeps_away(taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """Return the taint of the spot nodes that pods select by label and do not tolerate; empty if none."""
+    """Return the taint of the spot nodes that pods select but do not tolerate; empty if none."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
@@ -266,7 +266,7 @@ def required(one: Requirement) -> str:
 
 
 def meets(one: Requirement, pool: NodePool) -> bool | None:
-    """Whether the nodes of a pool meet a requirement on labels; None if unknown."""
+    """Whether a pool's nodes meet a label requirement; None if unknown."""
     value = values_of(one.key, pool) if one.values or one.operator != "In" else set()
     if value is None:
         return None
@@ -312,7 +312,7 @@ def values_of(key: str, pool: NodePool) -> set[str] | None:
 
 
 def zones_of(pool: NodePool) -> set[str]:
-    """Return the zones of a pool as labels have them; empty if unknown."""
+    """Return the zones of a pool as in node labels; empty if unknown."""
     zones = known(pool.placement.zones) or ()
     return (
         set() if any(zone.isdigit() for zone in zones) else set(zones)
@@ -351,7 +351,7 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Amount | None) -> Fit:
 
 
 def _vendors(template: PodTemplate) -> set[str]:
-    """Return the domains of the resources by which pods ask for whole cards; 0, 0.0 and 0m ask for none."""
+    """Return the domains of the resources by which pods request whole GPUs; 0, 0.0 and 0m request none."""
     asked = {known(one.gpu) or "" for one in template.containers if (known(one.gpu_limit) or "1").strip("0.m")}
     return {name.partition("/")[0] for name in asked.intersection(resources.cards())}
 
@@ -375,7 +375,7 @@ def _amount(missing: Share) -> str:
 
 
 def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
-    """Return the CPU and memory that pods ask of a machine, as far as known."""
+    """Return the CPU and memory that pods request of a machine, as far as known."""
     parts = [
         ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
         ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
@@ -416,7 +416,7 @@ def _spot_taints(pool: NodePool) -> list[str]:
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
-    """Whether the API server adds the toleration, as for pods that request the tainted resource."""
+    """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
     asked = any(key in (known(one.gpu), *dict(one.extended)) for one in template.containers)

@@ -18,7 +18,7 @@ from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapp
 
 
 def image(one: Container, world: World) -> Image | None:
-    """Return the image of a container; None without one, or where it is never pulled."""
+    """Return the image of a container; None without one, or if it is never pulled."""
     if_set(one.image)  # which tells whether it has one
     return next((image for image in world.deployed.workload(one).images if image.id == one.id), None)
 
@@ -34,7 +34,7 @@ def name(pods: PodTemplate, world: World) -> str:
 
 
 def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
-    """List the labels that every selection term of pods asks for, as key=value."""
+    """List the labels that every selector term of pods requires, as key=value."""
     if not isinstance(pods.selection, Known):
         return pods.selection
     terms = [_labels(term) for term in pods.selection.value]
@@ -45,7 +45,7 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 def of_machines(
     read: Callable[[str, str], int | None], choose: Callable[..., int | None]
 ) -> Callable[[PodTemplate, World], Value[int]]:
-    """Make a word of a number of the machine types that pods select by name; null where one is unknown."""
+    """Define a word: a number of the machine types that pods select by name; null if one is unknown."""
 
     def word(pods: PodTemplate, _world: World) -> Value[int]:
         terms = sure(pods.selection) or if_set(pods.selection) or ()
@@ -58,7 +58,7 @@ def of_machines(
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> str | None:
-    """Return the label by which pods select nodes with GPUs: of such nodes alone, or for jobs of tainted pools."""
+    """Return the label by which pods select GPU nodes: of such nodes only, or for jobs of tainted pools."""
     own, labels = placement.gpu_label(pods), if_set(node_labels(pods, world))
     if own or not labels:
         return own or None
@@ -74,12 +74,12 @@ def _labels(term: Iterable[Requirement]) -> list[str]:
 
 
 def pools(pods: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that pods can land on."""
+    """List the pools that pods can run on."""
     return [pool for pool, _ in need(world.pools.candidates(pods))]
 
 
 def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that certainly take pods. Raises NotKnown if none does, and an input decides whether one does."""
+    """List the pools that certainly take pods. Raises NotKnown if none does but one may."""
     found = need(world.pools.candidates(pods))
     taking = [pool for pool, certain in found if certain]
     if not taking:
@@ -88,18 +88,18 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 
 def pool(pods: PodTemplate, world: World) -> NodePool | None:
-    """Return the pool that pods land on, the first of several with equal nodes; None where unknown."""
+    """Return the pool that pods run on, or the first of several with equal nodes; None if unknown."""
     return next(iter(alike(pods, world)), None)
 
 
 def nodes(pods: PodTemplate, world: World) -> int | None:
-    """Count the nodes of all pools that pods can land on; None without any."""
+    """Count the nodes of all pools that pods can run on; None without any."""
     found = [need(world.sizes.of_pool(pool)) for pool in pools(pods, world)]
     return sum(found) if found else None
 
 
 def per_node(pods: PodTemplate, world: World) -> int | None:
-    """Count the pods for which a node of their pools has GPUs, CPU and memory; None where unknown."""
+    """Count the pods that fit a node of their pools, by GPUs, CPU and memory; None if unknown."""
     found = alike(pods, world)
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
     if found and each is None:
@@ -121,7 +121,7 @@ _FIRST = regex(r"(?:sleep +)?(\S+)")
 
 
 def idles(pods: PodTemplate, world: World) -> str | None:
-    """Return the command that keeps pods and their GPUs idle; None without, and for workers that a launcher drives."""
+    """Return a command that idles while its pod holds GPUs; None without one, and for workers of a launcher."""
     owner = world.deployed.workload(pods)
     starters = [
         word for other in owner.templates if other is not pods for one in other.containers for word in one.starters
@@ -135,7 +135,7 @@ def idles(pods: PodTemplate, world: World) -> str | None:
 
 
 def held(pods: PodTemplate, world: World) -> int:
-    """Count the GPUs that pods of a service hold whatever the load; 0 for jobs, single pods and unknown kinds."""
+    """Count the GPUs that a service's pods hold at any load; 0 for jobs, single pods and unknown kinds."""
     owner = world.deployed.workload(pods)
     is_known = f"{owner.group}/{owner.kind}".strip("/") in profiles.workloads()
     if owner.batch or owner.per_node or owner.kind == "Pod" or not is_known:
@@ -147,7 +147,7 @@ _PORT = regex(r"(?:--(?:master[-_])?port[= ]+|_PORT[= ]|--rdzv[-_]endpoint[= ]+[
 
 
 def fixed_ports(pods: PodTemplate, _world: World) -> tuple[int, ...]:
-    """List the ports in commands and variables of pods, each once."""
+    """List the distinct ports in commands and variables of pods."""
     found = (int(port) for one in pods.containers for port in _PORT.findall(one.text))
     return tuple(dict.fromkeys(found))
 
@@ -164,7 +164,7 @@ def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
 
 
 def requests_from(one: Container, world: World) -> Value[str]:
-    """Return the source of requests that a container does not write: its pod, a LimitRange, a runtime; null without."""
+    """Return where requests come from if a container writes none: its pod, a LimitRange, a runtime; else null."""
     owner = world.deployed.workload(one)
     if any(pods.asks_as_one and one in pods.containers for pods in owner.templates):
         return computed(one, "the pod")
@@ -181,12 +181,12 @@ def _limit_ranges(scope: str, world: World) -> set[str | None]:
 
 
 def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], Value[tuple[str, ...]]]:
-    """Make a reader of the names of the volumes that are wanted."""
+    """Define a word: the names of the selected volumes."""
     return lambda pods, _: mapped(pods.volumes, lambda found: tuple(one.name for one in found if wanted(one)))
 
 
 def in_memory(volume: Volume) -> bool:
-    """Whether a volume is memory of the node. Raises NotKnown where nobody knows its medium."""
+    """Whether a volume uses the node's memory. Raises NotKnown if its medium is unknown."""
     return if_set(volume.medium) == "Memory"
 
 
@@ -194,7 +194,7 @@ NOTICE = "spot.notice"
 
 
 def coming(workload: Workload, world: World) -> int:
-    """Count the pods with GPUs for which an autoscaler must add nodes first."""
+    """Count the GPU pods for which an autoscaler must add nodes first."""
     sum_ = 0
     for template in workload.templates:
         if not may_count(template.gpus):
@@ -212,7 +212,7 @@ def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
 
 
 def time_to_stop(template: PodTemplate, world: World) -> Value[int] | Amount:
-    """Return the seconds that pods get to stop: spot notice, or wait of the autoscaler; null without a limit."""
+    """Return the seconds that pods get to stop: spot notice or the autoscaler's limit; null without a limit."""
     found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
         return Amount(_granted(template, world), None, found, found.origin)
@@ -242,7 +242,7 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _granted(template: PodTemplate, world: World) -> int:
-    """Return the least seconds to stop; without clusters in the code, spot notices count only for spot pods."""
+    """Return the minimum seconds to stop; without clusters in the code, spot notices count only for spot pods."""
     times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
     usual = int(flags.flags()["max-graceful-termination-sec"]["default"])
     least = min([usual, *(number(time, 0) for time in times)])
@@ -256,7 +256,7 @@ _LOOKED_AT, _NAMED = 50, 3
 
 
 def fillers(template: PodTemplate, world: World) -> list[Workload]:
-    """List other workloads whose pods fit the GPUs, CPU and memory that pods leave on each node."""
+    """List other workloads that fit the GPUs, CPU and memory that pods leave on each node."""
     if not number(template.gpus, 0):
         return []
     of, each = pool(template, world), per_node(template, world)
@@ -277,7 +277,7 @@ def fillers(template: PodTemplate, world: World) -> list[Workload]:
 
 @once
 def _small(of: NodePool, world: World) -> list[PodTemplate]:
-    """List the pods with GPUs that may land on a pool, those with the fewest first."""
+    """List the GPU pods that may run on a pool, those with the fewest GPUs first."""
     cluster = known(of.cluster)
     found = [
         template

@@ -27,7 +27,7 @@ _JOB_SYSTEMS = frozenset({regex(
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:
-    """Count the nodes against the cloud's limit of a pool: of the fullest zone, or all with surge."""
+    """Count the nodes that count towards the cloud's pool limit: of the fullest zone, or all with surge."""
     nodes = world.sizes.of_pool(pool)
     many = need(limits.counted(pool, need(nodes), world))
     return mapped(nodes, lambda _: many)
@@ -35,7 +35,7 @@ def counted(pool: NodePool, world: World) -> Value[int]:
 
 @once
 def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
-    """Return the GPU workload that fills most nodes of a pool and fits neither other pools nor all together."""
+    """Return the GPU workload that fills most of a pool and fits neither other pools nor all together."""
     cluster = known(pool.cluster)
     if cluster is None:
         return None, 0
@@ -59,7 +59,7 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
-    """Return the input that decides how many nodes a GPU workload fills, where it has more pods, or may."""
+    """Return the input that decides how many nodes a GPU workload fills, if it has, or may have, more pods."""
     asked = [one for one in workload.templates if workload.batch and may_count(one.gpus)]
     own = first_unknown(value for one in asked if world.pools.may_land(one, pool) for value in (one.gpus, one.count))
     if own is not None:
@@ -70,7 +70,7 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
 
 
 def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """Count the fewest nodes of a pool that a GPU workload fills; None if unknown, or without a fit."""
+    """Return the minimum number of a pool's nodes that a GPU workload fills; None if unknown or unfit."""
     gpus = sum(number(one.count, 0) * number(one.gpus, 0) for one in workload.templates)
     offered = world.pools.slots(pool) if gpus else None
     if offered is None or not offered.high:
@@ -81,7 +81,7 @@ def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """Count the fewest nodes of a pool that GPU pods fill; None if they do not fit, or unknown."""
+    """Return the minimum number of a pool's nodes that GPU pods fill; None if unfit or unknown."""
     pods, gpus, offered = known(template.count), number(template.gpus, 0), world.pools.slots(pool)
     most = offered.high if offered is not None else None
     if pods is None or not world.pools.may_land(template, pool) or most is None or not 0 < gpus <= most:
@@ -91,12 +91,12 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 
 @once
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
-    """Return the part of a GPU workload that fits the pools of its cluster together."""
+    """Return the share of a GPU workload that fits all pools of its cluster together."""
     return sum((_room(workload, pool, world) for pool in world.pools.of_cluster(cluster)), Fraction(0))
 
 
 def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
-    """Return the part of a GPU workload that fits a pool."""
+    """Return the share of a GPU workload that fits a pool."""
     need = fewest(workload, pool, world)
     return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
 
@@ -113,12 +113,12 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
-    """List the GPU workloads of the cluster that may land on a pool."""
+    """List the cluster's GPU workloads that may run on a pool."""
     return [one for one in _of_cards(pool, world) if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
-    """List the GPU workloads of the cluster that cannot land on a pool."""
+    """List the cluster's GPU workloads that cannot run on a pool."""
     return [one for one in _of_cards(pool, world) if not _may_land(one, pool, world)]
 
 
@@ -143,7 +143,7 @@ def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
-    """Return the size to write: exactly the biggest job, or a larger share of the target in round numbers."""
+    """Return the size to write: the biggest job exactly, or a larger share of the target in round numbers."""
     _, least = or_none(biggest_job)(pool, world) or (None, 0)
 
     def written(nodes: int) -> int:
@@ -170,7 +170,7 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> int | None:
-    """Return a tenth of the nodes, within the cloud's limit; None with a percentage, or if too few."""
+    """Return a tenth of the nodes, within the cloud's limit; None for percentages or tiny results."""
     nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return None
@@ -195,7 +195,7 @@ def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
 
 
 def tainted(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether a taint keeps off pods that do not tolerate it; the cloud's own taint of GPU nodes counts."""
+    """Whether a taint keeps off pods that do not tolerate it, including the cloud's own taint on GPU nodes."""
     cluster = known(pool.cluster)
     taints = pool.scheduling.taints
     by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
@@ -212,12 +212,12 @@ _KEEPS_AWAY = frozenset(
 
 
 def efa(pool: NodePool, _world: World) -> Value[tuple[str, ...]]:
-    """List the types of a node's EFA interfaces."""
+    """Return the types of a node's EFA interfaces."""
     return Known((), pool.machine.efa.origin) if isinstance(pool.machine.efa, Unset) else pool.machine.efa
 
 
 def pod_addresses(pool: NodePool, _world: World) -> Value[int]:
-    """Count the addresses that a node takes for its pods: its block, or one for each pod it may run."""
+    """Count the addresses of a node's pods: its block, or one per pod it may run."""
     cluster, pod_range, pods = known(pool.cluster), known(pool.addresses.pod_range), pool.addresses.max_pods
     if cluster is not None and cluster.cni is None and known(pool.addresses.pods_take_addresses):
         return pods
@@ -237,7 +237,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether all machines of a pool can boot from their own disk; null where the cloud has no choice."""
+    """Whether all machines of a pool can boot from their own disk; null if the cloud offers no choice."""
     cluster = known(pool.cluster)
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
@@ -250,13 +250,13 @@ def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
 
 
 def together(pool: NodePool, _world: World) -> Value[str]:
-    """Return the name that keeps a pool's nodes close together; an empty one is none."""
+    """Return the name of the placement that keeps a pool's nodes close; an empty name means none."""
     group = pool.placement.together
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
 def image_disk(pool: NodePool, _world: World) -> Value[int]:
-    """Return the size of the disk for images; null where the cloud chooses it, or it is a local SSD."""
+    """Return the size of the disk for images; null if the cloud chooses it, or it is a local SSD."""
     machine = pool.machine
     if known(machine.local_ssd):
         return computed(pool, None)
@@ -264,7 +264,7 @@ def image_disk(pool: NodePool, _world: World) -> Value[int]:
 
 
 def zones(pool: NodePool, _world: World) -> Value[int]:
-    """Count the zones or subnets of a pool; 0 where the cloud puts nodes anywhere with room."""
+    """Count the zones or subnets of a pool; 0 if the cloud places nodes anywhere."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).zones_of_pools == "listed":
         listed = pool.placement.zones
@@ -286,14 +286,14 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 
 def of_system(cluster: Cluster, world: World) -> list[NodePool]:
-    """List the pools for the system's own pods: of that mode, else those without GPUs and taints."""
+    """List the pools for the system's own pods: those with that mode, else those without GPUs and taints."""
     found = need(world.pools.kinds_of_cluster(cluster))
     own = [pool for pool in found if equals(pool.mode, "System")]
     return own or [pool for pool in found if not need(pool.machine.gpu) and not need(tainted(pool, world))]
 
 
 def any_pool(flag: Callable[[NodePool], Value[bool]]) -> Callable[[Cluster, World], Value[bool]]:
-    """Make a reader of whether a flag is true of any pool of a cluster."""
+    """Define a word: whether a flag is true for any pool of a cluster."""
     return lambda cluster, world: anyone(
         cluster, map(flag, world.pools.of_cluster(cluster)), world.pools.kinds_of_cluster(cluster)
     )
@@ -303,7 +303,7 @@ autoscaled = any_pool(lambda pool: pool.size.autoscaled)
 
 
 def prefixes_reserved(cluster: Cluster, world: World) -> bool:
-    """Whether each known subnet of a cluster's nodes has ranges reserved for prefixes, and there is one."""
+    """Whether there are known node subnets, and all of them reserve ranges for prefixes."""
     subnets = [one for pool in world.pools.of_cluster(cluster) for one in known(pool.addresses.subnets) or (None,)]
     return bool(subnets) and all(one is not None and one.blocks for one in subnets)
 

@@ -1,4 +1,4 @@
-"""Priority tiers: guarantees of the highest priority, and lower ones on the same nodes."""
+"""Priority tiers: guarantees of the highest priority, and lower priorities on the same nodes."""
 
 from msgspec import Struct
 
@@ -15,14 +15,14 @@ _MOST = 3
 
 
 class _Tiers(Struct, frozen=True):
-    """Highest priority of a cluster's jobs, and workloads of lower ones by pool and need of GPUs."""
+    """Highest priority of a cluster's jobs, and workloads of lower priority by pool and need of GPUs."""
 
     highest: int
     lower: dict[tuple[NodePool | None, bool], list[Workload]]
 
 
 def qos(template: PodTemplate, world: World) -> str | None:
-    """Return the QoS class of pods; None where not only their containers decide it."""
+    """Return the QoS class of pods; None if it depends on more than their containers."""
     if template.asks_as_one or not template.containers:
         return None
     amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
@@ -41,7 +41,7 @@ def _is_guaranteed(one: Container) -> bool:
 
 
 def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:
-    """List workloads of lower priority on the nodes of a job with the highest; none for other pods."""
+    """List lower-priority workloads on the nodes of a job with the highest priority; none for other pods."""
     owner = world.deployed.workload(template)
     tiers = _tiers(world.deployed.scope(owner), world)
     if not owner.batch or if_set(priority_class(owner, world)) is None or _rank(owner, world) != tiers.highest:
@@ -73,13 +73,13 @@ def _tiers(scope: str, world: World) -> _Tiers:
 
 
 def _rank(workload: Workload, world: World) -> int | None:
-    """Return the number of a workload's priority class; None where the code has none for it."""
+    """Return the number of a workload's priority class; None if the code has none."""
     own = known(priority_class(workload, world))
     return if_set(own.number) if own is not None else None
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool | None]:
-    """List the pools that pods may land on; None stands for nodes outside the code, without a selector."""
+    """List the pools that pods may run on; None stands for unselected nodes outside the code."""
     if not world.inventory.clusters:
         return [None] if known(template.selection) == ((),) else []
     return [pool for pool, _ in need(world.pools.candidates(template))]

@@ -1,4 +1,4 @@
-"""Jobs that their queue never admits, or only with what its cohort lends."""
+"""Jobs that their queue never admits, or admits only by borrowing from its cohort."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Held: TypeAlias = "Counter[tuple[str, str]]"
 
 
 class Excess(Struct, frozen=True):
-    """Request of a job beyond what its queue, or its namespace's quota, ever gives; CPU in CPUs, memory in GiB."""
+    """Request of a job beyond the maximum of its queue or its namespace's quota; CPU in CPUs, memory in GiB."""
 
     resource: Annotated[str, "resource by its name in quotas"]
     asked: Annotated[int, "what all its pods ask for: GPUs, CPUs, GiB of memory"]
@@ -56,7 +56,7 @@ def excess(job: Workload, world: World) -> Excess | None:
 
 
 def borrowed(job: Workload, world: World) -> Excess | None:
-    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; None without."""
+    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; else None."""
     queue = _queue(job, world)
     found = _beyond(job, queue, _own(queue)) if queue is not None and queue.kind == "ClusterQueue" else None
     if queue is None or found is None or _beyond(job, queue, most(queue, world)):
@@ -65,13 +65,13 @@ def borrowed(job: Workload, world: World) -> Excess | None:
 
 
 def gpu_quota(queue: Queue, _world: World) -> int:
-    """Sum the GPUs of a ClusterQueue's own quotas."""
+    """Sum the GPUs in a ClusterQueue's own quotas."""
     own = if_set(queue.flavors) or ()
     return sum(one.nominal for one in own if one.resource.endswith("/gpu"))
 
 
 def gpus_at_most(queue: Queue, world: World) -> int | None:
-    """Count the GPUs that the pools of a queue's cluster may have; None where others may add nodes."""
+    """Return the maximum GPUs in the pools of a queue's cluster; None if others may add nodes."""
     cluster = world.inventory.cluster_of.get(queue)
     if cluster is None or more_nodes(cluster, world):
         return None
@@ -86,7 +86,7 @@ def gpus_at_most(queue: Queue, world: World) -> int | None:
 
 
 def _queue(job: Workload, world: World) -> Queue | None:
-    """Return the queue that admits all pods of a job, or none of them."""
+    """Return the queue that admits all pods of a job or none of them."""
     if not job.batch or job.per_node or job.shrinks or isinstance(job.queue, Unset):
         return None
     found = admitting_queue(job, world)
@@ -99,7 +99,7 @@ def _queue(job: Workload, world: World) -> Queue | None:
 
 
 def _own(queue: Queue) -> Flavors:
-    """Return what a queue gives without borrowing."""
+    """Return the quota of a queue without borrowing."""
     if queue.kind == "Queue":
         return {} if isinstance(queue.quotas, Unset) else {name: {"": n} for name, n in need(queue.quotas).items()}
     return _by_resource({(one.flavor, one.resource): one.nominal for one in need(queue.flavors)})
@@ -113,7 +113,7 @@ def _by_resource(amounts: dict[tuple[str, str], int]) -> Flavors:
 
 
 def most(queue: Queue, world: World) -> Flavors:
-    """Return the most that a queue gives, while no other queue uses what it lends.
+    """Return the maximum quota of a queue, while no other queue uses what it lends.
 
     As Kueue's `potentialAvailable`:
     https://github.com/kubernetes-sigs/kueue/blob/main/pkg/cache/scheduler/resource_node.go.
@@ -138,7 +138,7 @@ def most(queue: Queue, world: World) -> Flavors:
 
 
 def _lent(above: Held, own: Held, quotas: tuple[FlavorQuota, ...]) -> Held:
-    """Return what a queue or cohort can have: of its parent, and what it lends to nobody."""
+    """Return the available quota of a queue or cohort: from its parent, plus what it does not lend."""
     by_key = {(one.flavor, one.resource): one for one in quotas}
     result: Held = Counter()
     for key in above.keys() | own.keys():
@@ -155,14 +155,14 @@ def _cohort(scope: str, name: str, world: World) -> Queue | None:
 
 @once
 def _members(scope: str, world: World) -> dict[str, list[Queue]]:
-    """Index ClusterQueues and Cohorts by their cohort; those without one by no name."""
+    """Index ClusterQueues and Cohorts by their cohort; those without one under no name."""
     nodes = [one for one in world.deployed.in_scope(scope).queues if one.kind in ("ClusterQueue", "Cohort")]
     return grouped(nodes, lambda one: "" if isinstance(one.cohort, Unset) else need(one.cohort))
 
 
 @once
 def _held(scope: str, world: World) -> dict[str, Held]:
-    """Sum what each cohort has: its own quota, and what its queues and cohorts lend."""
+    """Sum the quota of each cohort: its own, and what its queues and cohorts lend."""
     members = _members(scope, world)
     below = {name: [need(one.name) for one in own if one.kind == "Cohort"] for name, own in members.items()}
     result: dict[str, Held] = {}
@@ -189,7 +189,7 @@ def _held(scope: str, world: World) -> dict[str, Held]:
 
 
 def _beyond(job: Workload, queue: Queue, given: Flavors) -> Excess | None:
-    """Find the excess of one template over the best flavor, or of all pods over all flavors."""
+    """Find the excess of one template over the best flavor, or of all pods over all flavors together."""
     pods, name = _least(job, queue), known(queue.name) or ""
     best = {resource: max(flavors.values()) for resource, flavors in given.items() if len(flavors) > 1}
     for template in pods if best else ():
@@ -201,7 +201,7 @@ def _beyond(job: Workload, queue: Queue, given: Flavors) -> Excess | None:
 
 
 def _beyond_namespace(job: Workload, world: World) -> Excess | None:
-    """Find the excess of all pods of a job over the quotas of their namespace."""
+    """Find the excess of all pods of a job over their namespace's quotas."""
     space = known(job.namespace)
     for quota in world.deployed.beside(job).limits if space else ():
         if quota.kind != "ResourceQuota" or known(quota.namespace) != space:
@@ -218,7 +218,7 @@ def _beyond_namespace(job: Workload, world: World) -> Excess | None:
 
 
 def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
-    """Return the pods to admit together: all, or those of minAvailable (Volcano, where all are alike)."""
+    """Return the pods to admit together: all, or minAvailable for Volcano if all pods are alike."""
     least, every = known(job.least), sum(number(one.count, 0) for one in job.templates)
     if queue.kind != "Queue" or least is None or least >= every:
         return job.templates
@@ -227,7 +227,7 @@ def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
 
 
 def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name: str) -> Excess | None:
-    """Find the first resource of which pods ask for more than a queue or quota gives."""
+    """Find the first resource whose requests exceed a queue or quota."""
     for resource, asking in _asked(pods).items() if most else ():
         amounts = [(one.count, amount) for one, amount in asking if resource in most]
         each = [(need(count), asked) for count, amount in amounts if (asked := if_set(amount))]

@@ -1,4 +1,4 @@
-"""Priority classes, queues, namespaces, quotas, and settings of schedulers."""
+"""Priority classes, queues, namespaces, quotas, and scheduler settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ T = TypeVar("T", bound="Thing")
 
 
 def gpu_pattern() -> re.Pattern[str]:
-    """Return the pattern of the keys of quotas that name accelerators."""
+    """Return the pattern of quota keys that name accelerators."""
     return _compiled(rf"^requests\.[^/]*({names.pattern('vendors').pattern})|deviceclass")
 
 
@@ -41,7 +41,7 @@ _compiled = cache(regex)
 
 
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
-    """Return the priority below which the autoscaler ignores pods: its flag, else the default."""
+    """Return the priority below which the autoscaler ignores pods: from its flag, else the default."""
     cluster = world.inventory.cluster_of.get(one)
     flag = cutoff_flag(cluster, world) if cluster is not None else None
     return computed(one, world.numbers.limits("any")["priority.cutoff"].number) if flag is None else flag
@@ -61,7 +61,7 @@ def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
 
 
 def folder(thing: Thing) -> str:
-    """Return the folder of a thing's file."""
+    """Return the folder of an object's file."""
     return os.path.dirname(thing.place.source.path)
 
 
@@ -71,9 +71,9 @@ def _folders(world: World) -> set[str]:
 
 
 def _near(thing: Thing, found: list[T], world: World) -> list[T]:
-    """Choose among things of one name: all, if one folder holds all queues, else those above or below.
+    """Choose among objects with one name: all, if one folder holds all queues, else those above or below.
 
-    A repository of examples has many queues of one name; jobs mean that of their own example.
+    A repository of examples has many queues with one name; jobs use the queue of their own example.
     """
     if len(_folders(world)) <= 1:
         return found
@@ -92,9 +92,9 @@ def _of_folders(kind: str, world: World) -> dict[str, list[Queue]]:
 
 
 def _near_names(thing: Thing, kind: str, world: World) -> tuple[str, ...]:
-    """List the first queues of a kind in the folder of a thing or above it, by name.
+    """List the first queues of a kind in the object's folder or above it, by name.
 
-    Where the settings say which manifests a cluster has, all of its queues count.
+    If the settings assign manifests to a cluster, all of its queues count.
     """
     return _names_near(kind, thing.place.source.path, world.inventory.cluster_of.get(thing), world)
 
@@ -118,7 +118,7 @@ _MOST_NAMES = 5
 
 
 def _is_example(queue: Queue, path: str, world: World) -> bool:
-    """Whether a queue's file has jobs of its own, and so says nothing of jobs elsewhere."""
+    """Whether a queue's file also has jobs, so that the queue does not apply to jobs elsewhere."""
     own = queue.place.source.path
     return own != path and (own, known(queue.name)) in _files_with_jobs(world)
 
@@ -143,7 +143,7 @@ def leading(queue: Queue, world: World) -> int:
 
 
 def _unnamed(queue: Queue, world: World) -> Unknown | None:
-    """Return a name that is not known, by which jobs may wait in a queue."""
+    """Return an unknown name, by which jobs may wait in a queue."""
     scope = world.deployed.scope(queue)
     names = queue.name, queue.namespace, unnamed_queue("LocalQueue", scope, world), _unnamed_by_jobs(scope, world)
     return first_unknown(names)
@@ -151,7 +151,7 @@ def _unnamed(queue: Queue, world: World) -> Unknown | None:
 
 @once
 def unnamed_queue(kind: str, scope: str, world: World) -> Unknown | None:
-    """Return an unknown name of queues in a scope, or of what they lead to; of all kinds if empty."""
+    """Return an unknown name of a queue in a scope, or of a queue's target; of any kind if empty."""
     found = [one for one in world.deployed.in_scope(scope).queues if kind in (one.kind, "")]
     return first_unknown(name for one in found for name in (one.name, one.leads_to, one.namespace))
 
@@ -175,7 +175,7 @@ def _by_place(world: World) -> dict[tuple[str, str, str], list[Workload]]:
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
-    """Return where a workload waits: system, namespace, and name of the queue."""
+    """Return where a workload waits: system, namespace, and queue name."""
     system = str(known(workload.queue_system))
     return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
@@ -183,7 +183,7 @@ def _place(workload: Workload) -> tuple[str, str, str]:
 def jobs(queue: Queue, world: World) -> list[Workload]:
     """List the workloads that wait in a queue, or in the LocalQueues that lead to it.
 
-    Raises NotKnown if there is none, and one may by a name that is not known.
+    Raises NotKnown if there is none, but one with an unknown queue name may.
     """
     queues = _leading(queue, world) if queue.kind == "ClusterQueue" else [queue]
     found = [workload for one in queues for workload in _waiting(one, world)]
@@ -204,7 +204,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
-    """Find the queue with quota that a job waits in: Volcano's, or the ClusterQueue behind its LocalQueue."""
+    """Find the queue with quota that a job waits in: Volcano's, or its LocalQueue's ClusterQueue."""
     near, name = by_kind_and_name(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
         return next(iter(near.get(("Queue", name), ())), None)
@@ -216,13 +216,13 @@ def admitting_queue(job: Workload, world: World) -> Queue | None:
 
 @once
 def by_kind_and_name(scope: str | None, world: World) -> dict[tuple[str, str | None], list[Queue]]:
-    """Index the queues that are applied together, or all of them."""
+    """Index the queues that are applied together, or all queues."""
     found = world.inventory.queues if scope is None else world.deployed.in_scope(scope).queues
     return grouped(found, lambda one: (one.kind, known(one.name)))
 
 
 def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
-    """List the resources with quota in a ClusterQueue, in any of the files that define it."""
+    """List the resources with quota in a ClusterQueue, in any file that defines it."""
     others = [one.resources for one in _alternatives(queue, world)]
     own = queue.resources if queue.kind == "ClusterQueue" else computed(queue, ())
     every = mapped(own, lambda names: tuple(dict.fromkeys(chain(names, *(known(one) or () for one in others)))))
@@ -230,7 +230,7 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 
 
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
-    """List other queues of the same kind and name, in files applied in place of each other."""
+    """List other queues with the same kind and name, in files applied instead of each other."""
     name = known(queue.name)
     if not name or queue.kind == "LocalQueue" or len(by_kind_and_name(None, world)[queue.kind, name]) == 1:
         return []
@@ -239,7 +239,7 @@ def _alternatives(queue: Queue, world: World) -> list[Queue]:
 
 
 def priorities(queue: Queue, world: World) -> int:
-    """Count the different priorities of the jobs in a queue: Kueue's own classes, or those of their pods."""
+    """Count the distinct priorities of the jobs in a queue: Kueue's own classes, or their pods' classes."""
     near = world.deployed.beside(queue).classes
     used = {known(w.priority) for w in jobs(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
@@ -247,7 +247,7 @@ def priorities(queue: Queue, world: World) -> int:
 
 
 def siblings(queue: Queue, world: World) -> int:
-    """Count other queues of Volcano that are applied with it."""
+    """Count other Volcano queues applied together with it."""
     return _kinds(world.deployed.scope(queue), world)[queue.kind] - 1
 
 
@@ -257,13 +257,13 @@ def _kinds(scope: str, world: World) -> Counter[str]:
 
 
 def first_of_file(queue: Queue, world: World) -> bool:
-    """Whether a queue is the first of its version in its file."""
+    """Whether a queue is the first with its version in its file."""
     return _by_file(world)[queue.place.source.path, queue.api] is queue
 
 
 @once
 def _by_file(world: World) -> dict[tuple[str, str], Queue]:
-    """Return the first queue of each file and version."""
+    """Return the first queue with each file and version."""
     return {(queue.place.source.path, queue.api): queue for queue in reversed(world.inventory.queues)}
 
 
@@ -272,7 +272,7 @@ _KINDS = {"kueue": "LocalQueue", "volcano": "Queue"}
 
 
 def _spaces(workload: Workload, world: World) -> dict[str | None, None]:
-    """Return the namespaces of the queues of a job's system with the name of its queue, in order."""
+    """Return the namespaces of queues that a job's queue name matches, in order."""
     return _spaces_of(_KINDS.get(known(workload.queue_system) or "", ""), known(workload.queue), world)
 
 
@@ -282,7 +282,7 @@ def _spaces_of(kind: str, name: str | None, world: World) -> dict[str | None, No
 
 
 def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
-    """Whether the code has the queue that a job or LocalQueue names (Kueue: in its namespace); `default` exists."""
+    """Whether the queue that a job or LocalQueue names is in the code (Kueue: in its namespace), or is `default`."""
     if isinstance(one, Queue):
         return mapped(one.leads_to, lambda name: ("ClusterQueue", name) in by_kind_and_name(None, world))
     if not isinstance(one.queue, Known):
@@ -294,7 +294,7 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
-    """List queues possibly meant, in its folder or above; for jobs also those of that name in other namespaces."""
+    """List possibly intended queues: in the folder or above; for jobs also those with the name in other namespaces."""
     if isinstance(one, Queue):
         return _near_names(one, "ClusterQueue", world)
     kind = _KINDS.get(known(one.queue_system) or "", "")
@@ -306,7 +306,7 @@ def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
-    """List Kueue's LocalQueues in the namespace of a job that are applied with it, by name."""
+    """List Kueue's LocalQueues in a job's namespace that are applied together with it, by name."""
     index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
     names = dict.fromkeys(name for one in found if (name := known(one.name)))
@@ -329,13 +329,13 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 
 
 def space(one: Namespace | Quota | Workload, _world: World) -> Value[str]:
-    """Return the name of a namespace, or of a thing's namespace; empty where none is written."""
+    """Return the name of a namespace, or of an object's namespace; empty if not written."""
     name = one.name if isinstance(one, Namespace) else one.namespace
     return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
 
 def workloads(one: Namespace | Quota, world: World) -> list[Workload]:
-    """List the workloads in a namespace, or in a quota's.
+    """List the workloads in a namespace, or in a quota's namespace.
 
     Raises NotKnown if its name is unknown, or that of all workloads that may be in it.
     """
@@ -354,7 +354,7 @@ def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
 
 
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
-    """List the quotas and LimitRanges of a namespace, with those that name none."""
+    """List the quotas and LimitRanges of a namespace, including those that name no namespace."""
     own = known(space(one, world)) or None
     every = _quotas(world.deployed.scope(one), world)
     found = sorted((*every.get((own, False), ()), *every.get((None, True), ())))
@@ -365,7 +365,7 @@ def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
 
 @once
 def _quotas(scope: str, world: World) -> dict[tuple[str | None, bool], list[tuple[int, Quota]]]:
-    """Index quotas, with their order, by the namespace that they name, and whether they name none."""
+    """Index quotas in order by namespace, with whether they name none."""
     every = enumerate(world.deployed.in_scope(scope).limits)
     return grouped(every, lambda pair: (known(pair[1].namespace), isinstance(pair[1].namespace, Unset)))
 
@@ -382,7 +382,7 @@ def others_have_quota(one: Namespace | Quota, world: World) -> bool:
 
 
 def quota_has(one: Quota, *keys: str) -> Value[bool]:
-    """Whether a quota limits any of some resources."""
+    """Define a word: whether a quota limits any of some resources."""
     return mapped(one.hard, lambda hard: any(key in hard for key in keys))
 
 
@@ -399,13 +399,13 @@ def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
 
 
 def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
-    """List the plugins of all tiers of Volcano's scheduler."""
+    """List the plugins in all tiers of Volcano's scheduler."""
     own = one.plugins
     return computed(one, tuple(own.value)) if isinstance(own, Known) else because(own)
 
 
 def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
-    """Return the arguments of a scheduler's plugins, with keys that begin with the name of the plugin."""
+    """Return the arguments of a scheduler's plugins; keys begin with the plugin's name."""
     return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
 
 

@@ -13,14 +13,14 @@ from kcheck.text.values import known
 
 
 class Asked(NamedTuple):
-    """Quota that a target needs."""
+    """Required amount of a quota at the target."""
 
     need: Need
     amount: Amount
 
 
 def at_target(cluster: Cluster, world: World) -> list[Asked]:
-    """List the quotas that a cluster needs at its target."""
+    """List the quotas that a cluster needs at its target, with amounts."""
     pools = world.pools.of_cluster(cluster)
     sizes = {pool.id: known(world.sizes.of_pool(pool)) for pool in pools}
     nodes = {name: Amount() if size is None else exactly(size) for name, size in sizes.items()}

@@ -1,4 +1,4 @@
-"""Subnets and pod ranges: addresses, needs, room, and larger ranges for those that run out of addresses."""
+"""Subnets and pod ranges: addresses, needs, room, and larger ranges for those too small."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """Addresses that a pool takes of a subnet or a pod range at the target of its cluster."""
+    """Addresses that a pool takes from a subnet or a pod range at its cluster's target."""
 
     pool: Annotated[str, "the pool"]
     nodes: Annotated[int, "its nodes when its cluster reaches its target", "nodes"]
@@ -49,7 +49,7 @@ def needed(place: Place, world: World) -> Amount:
 
 
 def needed_as_written(place: Place, world: World) -> int:
-    """Count the needed addresses of pools with a written size."""
+    """Count the addresses that pools with a written size need."""
     found = demands.bounds(place, world).least
     return addresses_needed([one for one in found if not one.by_default])
 
@@ -60,7 +60,7 @@ def needed_all_at_once(place: Place, world: World) -> int:
 
 
 def shares(place: Place, world: World) -> list[Share]:
-    """List the least share of each pool, the largest first."""
+    """List the smallest share of each pool, the largest first."""
     ordered = sorted(upgraded_in_turn(demands.bounds(place, world).least), key=lambda one: -one.addresses(one.nodes))
     return [
         Share(
@@ -78,7 +78,7 @@ def nodes(place: Place, world: World) -> int:
 
 
 def full(place: Place, world: World) -> Value[int] | Amount:
-    """Return the nodes at which a subnet or a range is full at the earliest; null where its pools fit."""
+    """Return the smallest number of nodes that fills a subnet or range; null if its pools fit."""
     there = demands.room(place, world)
     if not isinstance(there, Known):
         return there
@@ -90,7 +90,7 @@ def full(place: Place, world: World) -> Value[int] | Amount:
 
 
 def first_full(pool: NodePool, world: World) -> Place | None:
-    """Find a subnet or range of a pool that is surely full before the target; None without one."""
+    """Find a subnet or range of a pool that is certainly full before the target; None without one."""
     own = pool.addresses
     places = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), known(own.pod_range))
     ends = ((place, full(place, world)) for place in places if place is not None)
@@ -98,7 +98,7 @@ def first_full(pool: NodePool, world: World) -> Place | None:
 
 
 def widest(place: Place, world: World) -> int:
-    """Count the addresses of the hungriest node in a subnet, or of the largest block of a pod range."""
+    """Return the most addresses one node takes from a subnet, or the largest block of a pod range."""
     pools = world.pools.inside(place)
     measure = demands.per_node if isinstance(place, Subnet) else demands.block_size
     return max((need(measure(pool, world)) for pool in pools), default=0)
@@ -112,7 +112,7 @@ _MOST_DOUBLINGS = 1
 
 
 def sufficient_cidr(place: Place, world: World) -> str | None:
-    """Propose a free block of the subnet's network, or the pod range widened; None if there is none."""
+    """Propose a free block in the subnet's network, or the widened pod range; None if there is none."""
     demands.bounds(place, world)  # the need must be known
     if not isinstance(place, Subnet):
         return widening(place, world).cidr
@@ -122,7 +122,7 @@ def sufficient_cidr(place: Place, world: World) -> str | None:
 
 @once
 def _allot(network: Network, world: World) -> dict[str, str]:
-    """Find disjoint larger ranges, by id, for all too small subnets of a network; empty without room for all."""
+    """Find disjoint larger ranges, by id, for all subnets of a network that are too small; empty without room."""
     # a subnet of this root whose network or range is not known may lie anywhere
     module = world.root_modules[network.root]
     near = [s for s in module.subnets if known(s.network) in (None, network)]
@@ -154,7 +154,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
 
 
 def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> set[str]:
-    """Return the subnets whose ranges change with this one in the same list, so that their old ones become free."""
+    """Return the subnets renumbered together with this one, whose old ranges become free."""
     written = subnet.cidr.origin.written if subnet.cidr.origin else None
     if written is None or not written.keys or not written.keys[-1].startswith("["):
         return set()
@@ -165,7 +165,7 @@ def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> 
 
 @or_none
 def _wanted(subnet: Subnet, world: World) -> int | None:
-    """Return the prefix with room for the pools' need; None where they have it, or it is unknown."""
+    """Return the prefix with room for the pools' need; None if they fit already, or it is unknown."""
     found, usable = demands.bounds(subnet, world), need(demands.room(subnet, world))
     if addresses_needed(found.most or found.least) <= usable:
         return None
@@ -179,7 +179,7 @@ def _wanted(subnet: Subnet, world: World) -> int | None:
 def _renumbered(
     near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
 ) -> dict[str, str]:
-    """Find ranges for subnets of one `cidrsubnet` call with fewer new bits; without those that do not fit.
+    """Find ranges for the subnets of one `cidrsubnet` call with fewer new bits; leave out those that do not fit.
 
     Its subnets change together, so none of them may overlap a subnet of another call.
     """
@@ -200,7 +200,7 @@ def _renumbered(
 
 
 def _newbits(subnet: Subnet) -> int | None:
-    """Return the new bits of the `cidrsubnet` call that makes a subnet, where they are a literal of it."""
+    """Return the new bits of a subnet's `cidrsubnet` call, if they are a literal."""
     cidr = subnet.cidr
     if not isinstance(cidr, Subnetwork):
         return None
@@ -211,7 +211,7 @@ def _newbits(subnet: Subnet) -> int | None:
 
 
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
-    """Return a subnet's range with fewer new bits, where these do not fit all subnets of the call."""
+    """Return a subnet's range with fewer new bits, if these do not suit all subnets of the call."""
     bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []
@@ -227,7 +227,7 @@ def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: 
 
 
 class _Widening(NamedTuple):
-    """A wider range, or the obstacle and its range; neither where the needed width is unknown."""
+    """A wider range, or the obstacle and its range; neither if the needed width is unknown."""
 
     cidr: str | None = None
     obstacle: str | None = None
@@ -258,7 +258,7 @@ def widening(pod_range: Place, world: World) -> _Widening:
 
 
 def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
-    """Yield all that a range may not overlap: networks, subnets, other ranges, services, control planes."""
+    """Yield everything a range must not overlap: networks, subnets, other ranges, Services, control planes."""
     users = world.pools.inside(pod_range)
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
     own = [one for one in world.inventory.reserved if one.id == pod_range.id]

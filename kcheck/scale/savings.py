@@ -1,4 +1,4 @@
-"""Savings by other settings, from simulated runs: node-hours and money."""
+"""Savings from changed settings, by simulated runs: node-hours and money."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NOTHING = 5
 
 
 class Saving(NamedTuple):
-    """Saving by a change, as the simulation `found` it; the rates are those of the run's nodes, by cost."""
+    """Saving from a change, as the simulation `found` it, with the rates of the run's nodes by cost."""
 
     found: results.Saving
     nodes: Annotated[int, "nodes of the simulated run", "nodes"]
@@ -42,12 +42,12 @@ class Saving(NamedTuple):
 
 
 def by(word: str) -> Callable[[Autoscaler, World], Value[Saving]]:
-    """Return the estimate of what the change of a word saves; null where that is nothing."""
+    """Return the estimated saving from changing a word; null if nothing."""
     return lambda autoscaler, world: _saved(autoscaler, world, _CHANGES[word](autoscaler, world))
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
-    """Estimate the saving of several changes together, each given by its word and thing."""
+    """Estimate the saving from several changes together, each given by its word and object."""
     owner = world.autoscaling.autoscaler(cluster)
     if owner is None:
         return Unknown("no autoscaler of this cluster is in the code", Origin((cluster.place,)))
@@ -95,7 +95,7 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
 
 
 def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:
-    """Estimate the saving of a change in a run, as `kcheck simulate` shows; null where it may be nothing."""
+    """Estimate the saving from a change in a run, as `kcheck simulate` shows; null if it may be nothing."""
     base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):
         return Unknown(base, Origin((autoscaler.place,)))
@@ -129,7 +129,7 @@ def _amount(thing: Thing, estimate: Estimate | None) -> Amount:
 
 @once
 def _run(autoscaler: Autoscaler, world: World) -> Scenario | str:
-    """Return the cluster's run without what stops it, or the reason why there is none."""
+    """Return the cluster's run without a limit that stops it, or why there is none."""
     cluster = known(autoscaler.cluster)
     own = world.autoscaling.autoscaler(cluster) if cluster is not None else None
     if cluster is None or own is None or own.id != autoscaler.id:

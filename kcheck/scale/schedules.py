@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class Times(NamedTuple):
-    """Minutes, hours and days of starts, as bits; each date of a year is each day of a week once."""
+    """Minutes, hours and days of starts, as bits; every date is combined with every day of the week."""
 
     minutes: int
     hours: int
     days: int
 
     def common(self, other: Times) -> Times | None:
-        """Return the times of both; None without any."""
+        """Return the times both have in common; None without any."""
         both = Times(self.minutes & other.minutes, self.hours & other.hours, self.days & other.days)
         return both if all(both) else None
 
@@ -133,7 +133,7 @@ def together(found: Iterable[tuple[Workload, T]], weight: Callable[[T], int]) ->
 def _meeting(
     schedules: dict[Times, list[tuple[Workload, T]]], weight: Callable[[T], int]
 ) -> Iterable[list[tuple[Workload, T]]]:
-    """Yield for each schedule the jobs that start together at some time of it, the heaviest first."""
+    """Yield, for each schedule, the jobs that start at one of its times, the heaviest first."""
     heaviest = sorted(schedules.items(), key=lambda item: -sum(weight(one) for _, one in item[1]))[:_MOST]
     for first, jobs in heaviest:
         common, group = first, list(jobs)
@@ -145,7 +145,7 @@ def _meeting(
 
 
 def _zone(job: Workload) -> str:
-    """Return the time zone of a job's schedule; the controller's is empty, mostly UTC."""
+    """Return the time zone of a job's schedule; empty for the controller's own, mostly UTC."""
     name = known(job.time_zone) or ""
     return "" if name in ("UTC", "Etc/UTC") else name
 
@@ -178,7 +178,7 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 
 def start(cluster: Cluster, world: World) -> Start | None:
-    """Find the scheduled jobs that start together and ask for most; None without, or if queues hold them."""
+    """Find the scheduled jobs that start together and request most; None without any, or if queues hold them."""
     jobs = [one for one in world.deployed.on(cluster).workloads if not known(one.queue_system)]
     jobs = [one for one in jobs if not isinstance(one.schedule, Unset)]
     if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
@@ -192,7 +192,7 @@ def start(cluster: Cluster, world: World) -> Start | None:
 
 
 def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
-    """Find the jobs that start together and ask for most, with what is known to be asked for."""
+    """Find the jobs that start together and request most, with the known part of their requests."""
     every = together(found, lambda one: one.cpu)  # pods that no node takes wait for ever, and take nothing
     group = [pair for pair in every if all(known(world.pools.candidates(one)) != [] for one in pair[0].templates)]
     if len(group) < 2:
@@ -216,7 +216,7 @@ def _asked(templates: Iterable[PodTemplate]) -> _Amounts:
 
 
 def _held(templates: Iterable[PodTemplate], world: World) -> _Amounts:
-    """Sum the most that all nodes leave, of the pools that some pods may land on."""
+    """Sum the room that all nodes leave, in the pools that some pods may run on."""
     sum_ = _Amounts()
     for pool in dict.fromkeys(pool for one in templates for pool, _ in need(world.pools.candidates(one))):
         nodes, rooms = world.sizes.of_pool(pool), allocatable.rooms(pool)

@@ -17,7 +17,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped
 
 
 class Support(NamedTuple):
-    """Support of a version by the plan of the cluster."""
+    """Support of a version, for the cluster's support plan."""
 
     ends: Annotated[str, "day on which its support ends by the plan of the cluster, as 2027-03-31 (or before)"]
     days_ended: Annotated[int, "days since then, that day too; before it, zero or less", "days"]
@@ -29,7 +29,7 @@ class Support(NamedTuple):
 
 
 def support(cluster: Cluster, world: World) -> Value[Support]:
-    """Return the support of a cluster's version; null without one, or for one newer than the table."""
+    """Return the support of a cluster's version; null without a version, or if it is newer than the table."""
     table, minor = versions(cluster.cloud), control_plane.minor(cluster, world)
     if isinstance(minor, Unset):
         return computed(cluster, None)
@@ -55,7 +55,7 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
 
 
 class Ending(NamedTuple):
-    """Something retired."""
+    """A retired version, image or machine type."""
 
     name: Annotated[str, "what is retired, as the code calls it"]
     what: Annotated[str, "what it is"]
@@ -67,7 +67,7 @@ class Ending(NamedTuple):
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:
-    """Return the retirement of the pool's machine type that ends last; null where one of them does not end."""
+    """Return the latest retirement among the pool's machine types; null if one of them is not retired."""
     types = pool.machine.instance_types
     if known(pool.cluster) is None or isinstance(types, Unset):
         return computed(pool, None)
@@ -81,7 +81,7 @@ def machine(pool: NodePool, world: World) -> Value[Ending]:
 
 @or_unknown
 def retirement(thing: NodePool | Cluster, kind: str, name: Value[str], world: World) -> Value[Ending]:
-    """Return the retirement of what a setting of a cluster or a pool names; null without one."""
+    """Return the retirement of the value in a cluster's or pool's setting; null without one."""
     cluster = known(thing.cluster) if isinstance(thing, NodePool) else thing
     if cluster is None:
         return computed(thing, None)
@@ -102,13 +102,13 @@ def retirement(thing: NodePool | Cluster, kind: str, name: Value[str], world: Wo
 
 
 def _has_machines(found: Retirement, thing: NodePool | Cluster) -> bool:
-    """Whether a pool has the machine types that a retirement is narrowed to."""
+    """Whether a pool has the machine types that a retirement is limited to."""
     types = thing.machine.instance_types if found.machines and isinstance(thing, NodePool) else NOTHING
     return not found.machines or (not isinstance(types, Unset) and any(map(found.holds_on, need(types))))
 
 
 def _holds(found: Retirement, cluster: Cluster, world: World) -> bool:
-    """Whether a retirement applies to this cluster: perhaps only up to a version, or with Windows nodes."""
+    """Whether a retirement applies to this cluster: some are limited to a version, or to Windows nodes."""
     if found.last_minor is not None:
         minor = control_plane.minor(cluster, world)
         return not isinstance(minor, Unset) and need(minor) <= found.last_minor  # none is written: a new one

@@ -1,4 +1,4 @@
-"""Taints that pods tolerate, or should, and those that keep agents, such as device plugins, off GPU nodes."""
+"""Taints that pods tolerate, or should tolerate, and taints that keep agents off GPU nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kcheck.text.values import Unknown, Value, known, mapped, number
 
 
 def parts(pool: NodePool, _world: World) -> dict[str, str] | None:
-    """Return the parts of the taint of NVIDIA GPU nodes; None with other cards."""
+    """Return key, value and effect of the taint for NVIDIA GPU nodes; None for other GPUs."""
     if names.vendors(if_set(pool.machine.instance_types) or ()) != {names.VENDOR}:
         return None
     return {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule}
@@ -35,7 +35,7 @@ def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 
 def taint(template: PodTemplate, world: World) -> str | None:
-    """Return the taint that bars pods from every node they select that has room; None if some node takes them."""
+    """Return the taint that keeps pods off every selected node with room; None if some node takes them."""
     own = _of_spot_nodes(template, world)
     if own:
         return own
@@ -51,7 +51,7 @@ def taint(template: PodTemplate, world: World) -> str | None:
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
-    """Return the taint that bars pods from the spot nodes they select; empty without one."""
+    """Return the taint that keeps pods off the spot nodes they select; empty without one."""
     return placement.spot_taint(template) or _tainted_only(template, _selected_spot_pools(template, world))
 
 
@@ -62,12 +62,12 @@ def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def lacking(template: PodTemplate, world: World) -> dict[str, str] | None:
-    """Return the toleration of the only taint that bars pods from the nodes they select; None if there are several."""
+    """Return the missing toleration, if a single taint keeps pods off the nodes they select; else None."""
     return toleration(_barrier(template, world))
 
 
 def toleration(taint: str) -> dict[str, str] | None:
-    """Return the toleration of a taint, `key=value:Effect`; None if its effect keeps no pods off."""
+    """Return the toleration for a taint, `key=value:Effect`; None if its effect keeps no pods off."""
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     if effect.replace("_", "").lower() not in _EFFECTS:
@@ -79,7 +79,7 @@ def toleration(taint: str) -> dict[str, str] | None:
 
 
 def _barrier(template: PodTemplate, world: World) -> str:
-    """Return the only taint that bars pods, as `key=value:Effect`; empty if there are several."""
+    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
     if _of_spot_nodes(template, world):
         return placement.spot_taint(template) or _only_taint(template, _selected_spot_pools(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
@@ -87,7 +87,7 @@ def _barrier(template: PodTemplate, world: World) -> str:
 
 
 def _tainted_only(template: PodTemplate, pools: list[NodePool]) -> str:
-    """Return a taint that keeps pods off, where all of some pools refuse them; else empty."""
+    """Return a taint that keeps pods off, if all of some pools refuse them; else empty."""
     found = []
     for fit in (placement.fit(template, pool) for pool in pools):
         if fit.fits or (fit.fits is None and fit.kind != "taint"):
@@ -125,7 +125,7 @@ _ALWAYS = "node.kubernetes.io/"
 
 
 class Barred(Struct, frozen=True):
-    """A pool whose taint keeps off an agent that its nodes need."""
+    """A pool, and its taint that keeps off an agent the nodes need."""
 
     role: Annotated[str, "device plugin, fabric plugin, driver, or exporter of metrics"]
     pool: NodePool
@@ -134,7 +134,7 @@ class Barred(Struct, frozen=True):
 
 
 def barred(template: PodTemplate, world: World) -> Barred | None:
-    """Find the first GPU pool whose taint keeps off an agent that its nodes need; None without one."""
+    """Find the first GPU pool whose taint keeps off an agent its nodes need; None without one."""
     agent = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(agent) if agent.per_node and not agent.partial else None
     role = _role(_texts(agent), cluster.cloud) if cluster else ""
@@ -161,7 +161,7 @@ def _texts(agent: Workload) -> list[str]:
 
 
 def _role(texts: list[str], cloud: str) -> str:
-    """Return the role of an agent on the GPU nodes of a cloud, by its names; empty for other workloads."""
+    """Return an agent's role on a cloud's GPU nodes, by its names; empty for other workloads."""
     if any(map(_OTHERS.search, texts)):
         return ""
     patterns = {FABRIC: fabric_names.plugins(cloud), **_PATTERNS}
@@ -176,7 +176,7 @@ def _keeping(template: PodTemplate, pool: NodePool) -> list[str]:
 
 
 def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
-    """Whether the nodes of a pool have an agent's cards, or its fabric."""
+    """Whether a pool's nodes have the GPUs or the fabric that an agent is for."""
     types = known(pool.machine.instance_types)
     if not known(pool.machine.gpu) or not types:
         return False
@@ -188,7 +188,7 @@ def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
 
 
 def _has_other(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
-    """Whether a pool's nodes may have the same from elsewhere: another agent, a chart, eksctl."""
+    """Whether a pool's nodes may get an equivalent agent elsewhere: another workload, a chart, eksctl."""
     cluster = world.inventory.cluster_of[agent]
     here = world.deployed.on(cluster)
     charts = [name for one in here.addons if (name := known(one.name))]

@@ -21,7 +21,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sur
 
 
 class Shortage(Struct, frozen=True):
-    """Request that the largest machine in reach has no room for; amounts as people write them."""
+    """Request that exceeds the largest machine in reach; amounts in the usual notation."""
 
     resource: Annotated[str, "CPU or memory"]
     asked: Annotated[Value[str], "what one pod asks for, with its unit", "", "never null"]
@@ -44,7 +44,7 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal(template: PodTemplate, world: World) -> Refusal | None:
-    """Find what the nearest pool lacks besides size and tolerations; None where one may take the pods."""
+    """Find what the nearest pool lacks, apart from size and tolerations; None if one may take the pods."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
@@ -81,7 +81,7 @@ def refusal(template: PodTemplate, world: World) -> Refusal | None:
 
 
 def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Refusal | None:
-    """Find pods of which each needs a zone of its own, and more than their pools have."""
+    """Find pods that each need their own zone, but have too few zones in their pools."""
     if known(template.apart) not in registry.zone_labels():
         return None
     taking = [pool for pool in pools if world.pools.fit(template, pool).fits is not False]
@@ -95,7 +95,7 @@ def _few_zones(template: PodTemplate, pools: list[NodePool], world: World) -> Re
 
 
 def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
-    """Describe the GPUs or labels that the pool has in place of those asked for."""
+    """Describe the GPUs or labels that the pool has instead of the requested ones."""
     if kind == "gpus":
         return counted(number(pool.machine.gpus, 0), "GPU")
     keys = {one.key for term in sure(template.selection) or () for one in term}
@@ -104,7 +104,7 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
 
 
 def shortage(template: PodTemplate, world: World) -> Shortage | None:
-    """Find the request that no node of the cluster has room for; None where one has, or may."""
+    """Find the request that no node of the cluster has room for; None if one has, or may have."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if not (may_count(template.cpu) or may_count(template.memory)):

@@ -1,4 +1,4 @@
-"""Volumes of one node that pods on several nodes mount."""
+"""Volumes that a single node can mount, but pods on several nodes use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GPUS, _MOST_GPUS = 8, 16
 
 
 class Split(Struct, frozen=True):
-    """Claim that only one node, or one pod, may mount, and pods on several do."""
+    """Claim that only one node, or one pod, can mount, although pods on several nodes do."""
 
     name: Annotated[Value[str], "the name of the claim", "", "never null"]
     modes: Annotated[Value[tuple[str, ...]], "its access modes", "", "never null"]
@@ -37,7 +37,7 @@ class Split(Struct, frozen=True):
 
 
 def split_claim(workload: Workload, world: World) -> Split | None:
-    """Find the claim on a volume of one node that pods of a workload mount on several; None without one."""
+    """Find the single-node claim that pods of a workload mount on several nodes; None without one."""
     users: dict[str, list[PodTemplate]] = {}
     for template in workload.templates:
         for name in dict.fromkeys(known(one.name) for one in template.references if one.kind == _CLAIM):
@@ -82,7 +82,7 @@ def _definitions(scope: str, world: World) -> dict[tuple[str, str | None], list[
 
 
 def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
-    """List the claims of a name in a workload's namespace: of its folder, else of its cluster."""
+    """List the claims with a name in a workload's namespace: in its folder, else in its cluster."""
     space, every = known(workload.namespace), _definitions(world.deployed.scope(workload), world)
     found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
     near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
@@ -92,7 +92,7 @@ def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
 
 
 def _on_disks(claims: list[Definition], workload: Workload, world: World) -> bool | None:
-    """Whether claims get disks, which one node has at a time; None if unknown."""
+    """Whether claims are disks, which one node mounts at a time; None if unknown."""
     found = [_on_disk(one, workload, world) for one in claims]
     return False if False in found else None if None in found else True
 
@@ -109,14 +109,14 @@ def _on_disk(claim: Definition, workload: Workload, world: World) -> bool | None
 
 
 def _kind(storage: str) -> bool | None:
-    """Whether a provisioner, or a usual name of a class, stands for disks; None if unknown."""
+    """Whether a provisioner, or a common class name, creates disks; None if unknown."""
     if names.pattern("file_systems", re.IGNORECASE).search(storage):
         return False
     return True if names.pattern("disks", re.IGNORECASE).search(storage) else None
 
 
 def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int, bool]:
-    """Return the fewest nodes that hold some pods of a workload, and whether several are sure."""
+    """Return the fewest nodes that can hold some pods of a workload, and whether several are certain."""
     if workload.per_node:
         return need(world.sizes.of_workload(workload)), True
     counts = [need(one.count) for one in templates]

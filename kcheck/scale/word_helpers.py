@@ -1,4 +1,4 @@
-"""Helpers that computed words share."""
+"""Helpers for computed rule words."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ def computed(thing: Thing, value: T | None) -> Value[T]:
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
-    """Whether any is true; unknown where none is and one is unknown, or `complete`, the list of all, is."""
+    """Whether any value is true; unknown if one is unknown or the list (`complete`) may be incomplete."""
     values = list(found)
     if any(isinstance(value, Known) and value.value for value in values):
         return computed(thing, value=True)
@@ -29,7 +29,7 @@ def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) 
 
 
 def parsed(value: Value[A], parse: Callable[[A], T | None], why: str) -> Value[T]:
-    """Parse a known value, or return `why` it is unknown where it cannot be parsed."""
+    """Parse a known value; if that fails, return Unknown with the reason `why`."""
     found = mapped(value, parse)
     if all(one.value is not None for one in candidates(found)):
         return cast("Value[T]", found)
@@ -43,14 +43,14 @@ def may_count(value: Value[int]) -> bool:
 
 @once
 def runs(cluster: Cluster, patterns: frozenset[re.Pattern[str]], world: World) -> list[Value[bool]]:
-    """Whether the name of each add-on, chart and image on a cluster matches any of some patterns."""
+    """Return whether each add-on, chart and image name on a cluster matches one of some patterns."""
     here = world.deployed.on(cluster)
     names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]
     return [mapped(name, lambda text: any(one.search(text) for one in patterns)) for name in names]
 
 
 def is_default(thing: Thing, value: Value[object]) -> Value[bool]:
-    """Whether a value is a known default; an unknown value is an input that somebody gives."""
+    """Whether a value is a known default; unknown values are inputs that somebody sets."""
     return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
 
 

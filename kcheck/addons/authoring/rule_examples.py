@@ -302,7 +302,7 @@ def without(data: dict[str, object], steps: list[str], replacement: list[None] |
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
-    """Yield uses of `has()` outside of `when`: it asks whether a value is known, so it would hide unknown ones."""
+    """Yield uses of `has()` outside of `when`, where it would treat unknown values as absent."""
     if rule.subject in RAW:
         return
     for one, usage in usages(rule):
@@ -315,7 +315,7 @@ def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
 
 
 def shortcomings(rule: Rule) -> list[Mistake]:
-    """List why a rule may not be one of kcheck's own."""
+    """List why a rule does not meet the requirements for kcheck's own rules."""
     return [*_incomplete(rule), *_numbers(rule)]
 
 
@@ -346,7 +346,7 @@ def _incomplete(rule: Rule) -> Iterator[Mistake]:
 
 
 def _numbers(rule: Rule) -> Iterator[Mistake]:
-    """Yield numbers without a name: their meaning and source belong into the profiles."""
+    """Yield numbers without a name; their meaning and source belong in the profiles."""
     for one, usage in usages(rule):
         for number in sorted(set(usage.numbers) - {0, 1}):
             match = re.search(rf"(?<![\w.]){re.escape(str(number))}(?![\w.])", one.text)

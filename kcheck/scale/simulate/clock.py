@@ -1,4 +1,4 @@
-"""Time of a run: calls in order, and requests within the budget of a client."""
+"""Time of a run: calls in order, and requests within a client's rate limit."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -7,7 +7,7 @@ from kcheck.scale.simulate.model import NEVER
 
 
 class Clock:
-    """Calls at their times, in seconds; those of one time in the order of requests."""
+    """Calls by time, in seconds; calls at the same time keep their order."""
 
     def __init__(self) -> None:
         self.queue: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
@@ -19,7 +19,7 @@ class Clock:
         heappush(self.queue, (time, self._number, act, arguments))
 
     def wait(self, until: float, last: float = 0) -> None:
-        """Run the calls before a time, and those already scheduled at that time; all where `last` is infinite."""
+        """Run the calls before a time, and those already scheduled at that time; all if `last` is infinite."""
         self._number += 1
         queue, end = self.queue, (until, last or self._number)
         while queue and queue[0] < end:
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Client:
-    """Client with a budget of `qps` requests a second, `burst` of them at once; 0 for no limit."""
+    """Client with a limit of `qps` requests per second and bursts of `burst`; 0 for no limit."""
 
     def __init__(self, qps: float, burst: float) -> None:
         self.qps = qps
@@ -39,14 +39,14 @@ class Client:
         self._sent = 0.0
 
     def queue(self, now: float, events: float) -> None:
-        """Send events as soon as the budget allows it."""
+        """Send events as soon as the rate limit allows."""
         self._drain(now)
         self._events += events
 
     def send(self, now: float, number: int, *, workers: int = 1, until: float = NEVER) -> tuple[float, int]:
-        """Send requests, `workers` at a time, none from `until` on; return when the last one passes, and their number.
+        """Send requests, `workers` at a time, none after `until`; return when the last one passes, and their number.
 
-        Of queued events one passes for as many requests as there are workers.
+        One queued event passes for as many requests as there are workers.
         """
         if not self.qps:
             return now, number
@@ -67,7 +67,7 @@ class Client:
         return max(now, self._used - self._ahead)
 
     def _drain(self, now: float) -> None:
-        """Send the events that the budget allowed since the last time."""
+        """Send the events that the rate limit has allowed since the last time."""
         if not self.qps:
             self._events = 0
             return

@@ -1,4 +1,4 @@
-"""Jobs that run at the same time: the largest one, CronJobs that start together, or those of a queue."""
+"""Jobs that run at the same time: the largest one, CronJobs that start together, or the jobs of a queue."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -27,12 +27,12 @@ class Jobs(NamedTuple):
 
     @property
     def pods(self) -> int:
-        """Number of their pods."""
+        """Number of the jobs' pods."""
         return sum(number(template.count, 0) for _, template in self.jobs)
 
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
-    """Find the job of a cluster with most pods, or jobs that have more together."""
+    """Find the cluster's job with most pods, or jobs that together have more."""
     found = every(world, cluster)
     single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
@@ -48,7 +48,7 @@ def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
 
 
 def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | None) -> int:
-    """Count the nodes of pods, with those of other roles that ask for the same."""
+    """Count the nodes of pods, including pods of other roles with equal requests."""
     alike = [one for one in job.templates if one is template or _needs(one) == _needs(template)]
     return sum(world.pools.nodes_for(one, pool) if pool else number(one.count, 0) for one in alike)
 
@@ -85,14 +85,14 @@ def _sorted(pairs: list[tuple[Workload, PodTemplate]]) -> tuple[tuple[Workload, 
 
 
 def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
-    """Return the largest job with the others that some of the pools take."""
+    """Return the largest job and others that some of the pools take."""
     first, *others = found.jobs
     fitting = [pair for pair in others if any(world.pools.fit(pair[1], pool).fits is not False for pool in pools)]
     return found._replace(jobs=(first, *fitting))
 
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
-    """Convert jobs and their queue to those of a run; each pod of a run stands for a full node."""
+    """Convert jobs and their queue for a run, in which each pod stands for a full node."""
     quotas = _given(found.queue, world) if found.queue is not None and pool is not None else {}
     shares = [_share(job, template, pool, quotas, world) if pool else Fraction(0) for job, template in found.jobs]
     queue = _queue(found.queue, shares[0]) if found.queue is not None else None
@@ -107,7 +107,7 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
 
 
 def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> Job:
-    """Convert a job to that of a run; pods that need each other start together, gang scheduler or not."""
+    """Convert a job for a run; pods that need each other start together, even without a gang scheduler."""
     at_once, every = number(template.count, 0), number(job.completions, 0)
     waves = (every, at_once) if every > at_once > 0 else (0, 0)
     return Job(
@@ -119,13 +119,13 @@ def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> 
 
 
 def _queue(queue: QueueInCode, share: Fraction) -> Queue | None:
-    """Count the nodes that a queue gives where each takes a `share`; None without a quota."""
+    """Count the nodes that a queue's quota allows, each taking a `share`; None without a quota."""
     preempts = known(queue.preemption) not in (None, "Never")
     return Queue(str(known(queue.name)), int(1 / share), preempts=preempts) if share else None
 
 
 def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[str, int], world: World) -> Fraction:
-    """Return the share of a queue's scarcest quota that a full node of a job asks for."""
+    """Return the share of a queue's scarcest quota that one full node of a job requests."""
     pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
     claims = known(world.deployed.device_resources(job)) or {} if known(template.device_classes) else {}
     asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
@@ -138,7 +138,7 @@ def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[st
 
 
 def _given(queue: QueueInCode, world: World) -> dict[str, int]:
-    """Sum the most that a queue gives over its flavors, by resource; empty if that is unknown."""
+    """Sum the maximum quota of a queue over its flavors, by resource; empty if unknown."""
     given = or_unknown(queue_limits.most)(queue, world)
     return {} if isinstance(given, Unknown) else {name: sum(flavors.values()) for name, flavors in given.items()}
 

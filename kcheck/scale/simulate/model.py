@@ -12,7 +12,7 @@ HORIZON = 48 * 3600  # seconds beside its work after which a run is given up
 
 
 class Pool(Struct, frozen=True):
-    """Node pool of a job: at most `most` nodes, at least `least`, `existing` at the start."""
+    """Node pool of a job: `least` to `most` nodes, `existing` at the start."""
 
     name: str
     most: int
@@ -56,12 +56,12 @@ class Job(Struct, frozen=True):
 
     @property
     def length(self) -> float:
-        """Seconds of work of the node with most of it."""
+        """Longest work of a node, in seconds."""
         return self.duration * ceil(self.runs / max(1, self.pods))
 
 
 class Queue(Struct, frozen=True):
-    """Queue of Kueue or Volcano: its jobs get `nodes` nodes at most; `preempts` stops lower ones for a higher one."""
+    """Queue of Kueue or Volcano: its jobs get at most `nodes` nodes; if it `preempts`, higher ones stop lower ones."""
 
     name: str
     nodes: int
@@ -122,7 +122,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def eager(self) -> bool:
-        """Whether loops follow without a pause while there is work."""
+        """Whether the next loop starts at once while there is work."""
         frequent = self.minor >= 35 if self.frequent_loops is None else self.frequent_loops
         return self.minor >= 30 and frequent and not self.karpenter
 
@@ -214,7 +214,7 @@ class Case(Struct, frozen=True):
 
 
 class Point(NamedTuple):
-    """State of the cluster at one time: nodes requested, paid, ready, busy, empty, and being deleted."""
+    """State of the cluster at a time: nodes requested, paid, ready, busy, empty, and being deleted."""
 
     time: float
     target: int
@@ -226,7 +226,7 @@ class Point(NamedTuple):
 
 
 class Event(Struct, frozen=True):
-    """Event that an operator would see."""
+    """Event visible to an operator."""
 
     time: float
     what: str
@@ -241,7 +241,7 @@ deletion, being deleted.
 
 
 class JobTimes(Struct, frozen=True):
-    """Start and end of a job's work, infinite without; `left` pods are not done, `held` nodes have one."""
+    """Start and end of a job's work, infinite if none; `left` pods are not done, `held` nodes have one."""
 
     name: str
     start: float
@@ -251,7 +251,7 @@ class JobTimes(Struct, frozen=True):
 
 
 class Span(NamedTuple):
-    """Phase of one node."""
+    """Phase in the life of one node."""
 
     phase: str
     begin: float
@@ -259,7 +259,7 @@ class Span(NamedTuple):
 
 
 class Use(Struct, frozen=True):
-    """Nodes of a pool in a run, their paid seconds together by phase; `held` have waiting pods at the end."""
+    """Nodes of a pool in a run, with their paid seconds by phase; `held` have waiting pods at the end."""
 
     nodes: int
     phases: dict[str, float]
@@ -296,12 +296,12 @@ class Summary(Struct):
     refused: int = 0
 
     def overspend(self, case: Case) -> float:
-        """Divide the paid time by the time of the work itself."""
+        """Return paid time divided by the time of the work itself."""
         return self.paid / case.work
 
 
 class Run(Struct):
-    """Run with its events; `readies` are the times at which nodes became ready."""
+    """Run with its events; `readies` are the times when nodes became ready."""
 
     summary: Summary
     timeline: list[Point]

@@ -36,7 +36,7 @@ class Node:
         self.spent = dict.fromkeys(PHASES, 0.0)
 
     def spend(self, phase: str, now: float) -> None:
-        """Count the time since the last call for a phase."""
+        """Add the time since the last call to a phase."""
         if now > self._mark:
             if self._spans is not None:
                 self._spans.append(Span(phase, self._mark, now))
@@ -44,7 +44,7 @@ class Node:
             self._mark = now
 
     def rest(self, now: float, unneeded_time: float) -> None:
-        """Count the empty time since the last call: idle, and from some time on waiting for deletion."""
+        """Add the empty time since the last call: idle, then, after `unneeded_time`, waiting for deletion."""
         if self.since < NEVER:
             self.spend("idle", min(now, self.since + unneeded_time))
             self.spend("queue", now)
@@ -53,7 +53,7 @@ class Node:
             self.spend("idle", now)
 
     def close(self, now: float, unneeded_time: float) -> None:
-        """Count the last phase of a machine that outlives the run."""
+        """Add the last phase of a machine that outlives the run."""
         if self.tainted < NEVER:
             self.spend("delete", now)
         elif self.pod is not None:
@@ -92,22 +92,22 @@ class Group(Struct):
 
     @property
     def coming(self) -> int:
-        """Nodes expected to become ready."""
+        """Number of nodes expected to become ready."""
         return self.waiting - self.long + self.young
 
     @property
     def room(self) -> int:
-        """Nodes by which it can still grow."""
+        """Number of nodes by which it can still grow."""
         return self.pool.most - self.target
 
     def healthy(self, count: int, percentage: float) -> bool:
-        """Whether few enough nodes of the target are missing."""
+        """Whether few enough of the target's nodes are missing."""
         missing = max(0, self.target - self.long - self.increase - self.ready)
         every = self.ready + self.unready + self.young
         return not (missing > count and missing > percentage / 100 * every)
 
     def fail(self, now: float, first: float, most: float, reset: float) -> None:
-        """Back off exponentially after failures, reset after a while."""
+        """Back off exponentially after failures, and reset after a while."""
         if now < self.backoff_until:
             return
         again = now - self.failed_at < reset and self.backoff_length > 0
@@ -144,7 +144,7 @@ class Fleet(Struct):
         heappush(self.changes, (time, self.number, what, group))
 
     def count(self, now: float) -> None:
-        """Count the changes of nodes since the last time; as events they took a quarter of a run."""
+        """Count the changes of nodes since the last time; one event per change took a quarter of the run time."""
         changes = self.changes
         while changes and changes[0][0] <= now:
             _, _, what, group = heappop(changes)
@@ -165,17 +165,17 @@ class Fleet(Struct):
 
     @property
     def target(self) -> int:
-        """Nodes that are asked for."""
+        """Number of requested nodes."""
         return sum([group.target for group in self.groups])
 
     @property
     def coming(self) -> int:
-        """Nodes expected to become ready."""
+        """Number of nodes expected to become ready."""
         return sum([group.coming for group in self.groups])
 
 
 class Pod:
-    """Pod with the time of its creation; `life` counts restarts, `left` the pods of its place to do.
+    """Pod with its creation time; `life` counts restarts, `left` the pods still to run in its place.
 
     It works since `working`; NEVER if it does not.
     """
@@ -192,14 +192,14 @@ class Pod:
 
     @property
     def place(self) -> Node:
-        """Node of the pod."""
+        """Node the pod is on."""
         if self.node is None:
             raise ValueError("the pod is on no node")
         return self.node
 
 
 class Work:
-    """Job in progress: pods that have started, and that are done; `tries` counts its admissions."""
+    """Job in progress: pods started and pods done; `tries` counts its admissions."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -210,17 +210,17 @@ class Work:
 
     @property
     def left(self) -> int:
-        """Pods that are not done."""
+        """Number of pods not done."""
         return len(self.pods) - self.finished
 
     @property
     def quota(self) -> float:
-        """Nodes of its queue that these take."""
+        """Number of nodes these take of its queue."""
         return self.left * self.job.weight
 
     @property
     def times(self) -> JobTimes:
-        """Times of the job, and what is left of it."""
+        """Times of the job, and its remaining work."""
         left, held = sum([pod.left for pod in self.pods]), sum([pod.node is not None for pod in self.pods])
         return JobTimes(self.job.name, self.first_start, self.done, left, held)
 
@@ -233,12 +233,12 @@ REGISTERED_AT = 0.6
 
 
 def draws(seed: str) -> Random:
-    """Return a random generator that is the same for the same seed."""
+    """Return a random generator determined by the seed."""
     return Random(seed)  # noqa: S311 - nobody's secret
 
 
 class Provider:
-    """Cloud in which the seed alone decides each machine's fate, so that runs are comparable."""
+    """Cloud where the seed alone decides each machine's delays, so that runs are comparable."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
@@ -248,13 +248,13 @@ class Provider:
         self._launch_gap = 1 / cloud.launch_rate
 
     def launch(self, group: Group, now: float) -> float:
-        """Return when the next machine of a pool starts, and billing begins."""
+        """Return when the next machine of a pool starts, and is billed from."""
         start = max(now, group.next_launch) + self._launch_gap
         group.next_launch = start
         return start
 
     def boot(self) -> float | None:
-        """Draw the seconds until the next machine is ready; None if it never joins."""
+        """Draw the boot time of the next machine in seconds; None if it never joins."""
         cloud, draw = self.cloud, self._boot
         lost, straggler, late, noise = draw.random(), draw.random(), draw.random(), draw.gauss(0, 1)
         if lost < cloud.lost:
@@ -268,11 +268,11 @@ class Provider:
         return -log(max(self._spot.random(), 1e-12)) / rate if rate else NEVER
 
     def latency(self) -> float:
-        """Draw the seconds from the call that deletes a node until billing ends."""
+        """Draw the seconds from a node's deletion call to the end of billing."""
         return self.cloud.delete_tail if self._tail.random() < self.cloud.late else self.cloud.delete_latency
 
     def calls(self, nodes: list[Node], now: float) -> Iterable[tuple[float, Node]]:
-        """Yield when the call that deletes each node returns."""
+        """Yield when the deletion call of each node returns."""
         if self.cloud.serial:
             for node in nodes:
                 self._free = max(now, self._free) + self._call_time()
@@ -286,7 +286,7 @@ class Provider:
             yield ends[id(node.pool)], node
 
     def _call_time(self) -> float:
-        """Draw the seconds of a call; equal ones would make all batches just miss a loop, or none."""
+        """Draw the seconds of a call; equal ones would make all batches, or none, just miss a loop."""
         sigma = self.cloud.delete_call_sigma
         return self.cloud.delete_call * exp(sigma * self._call.gauss(0, 1) - sigma**2 / 2)
 

@@ -1,4 +1,4 @@
-"""Cloud parameters of simulated runs: from `simulation.yaml`, with bounds and origins, or as measured (kcheck.yaml)."""
+"""Cloud parameters of simulated runs: from `simulation.yaml` with bounds and origins, or measured (kcheck.yaml)."""
 
 import os
 from functools import cache
@@ -19,7 +19,7 @@ _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
 
 class Parameter(NamedTuple):
-    """Parameter: documented, fitted to published runs, or a guess; between `least` and `most`."""
+    """Parameter: documented, fitted to published runs, or a guess; from `least` to `most`."""
 
     name: str
     value: float
@@ -65,14 +65,14 @@ def profile_settings(cloud: str, name: str) -> dict[str, float]:
 
 @cache
 def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
-    """Return the quickest and the slowest assumed loops of a cluster autoscaler version."""
+    """Return the fastest and the slowest assumed loops of a cluster autoscaler version."""
     loops = bundled.load(os.path.join(folder("any"), "simulation.yaml"))["loops"]
     own = next(one for one in loops if minor <= one["until"])
     return LoopTime(*own["quick"]), LoopTime(*own["slow"])
 
 
 def cloud_parameters(cloud: str, loop: LoopTime, **changed: float) -> Cloud:
-    """Return the parameters of a cloud for a run with such loops of the autoscaler, with some `changed`."""
+    """Return the parameters of a cloud for a run with these autoscaler loops, with some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | loop._asdict() | changed))  # type: ignore[arg-type] # flags are among them
 
@@ -94,7 +94,7 @@ _TENTHS = 1.2816
 
 
 class Measured(NamedTuple):
-    """Cloud with measured delays: `notes` name them, `missing` those still of the profile."""
+    """Cloud with measured delays: `notes` name them, `missing` those still from the profile."""
 
     cloud: Cloud
     quick: LoopTime | None
@@ -104,7 +104,7 @@ class Measured(NamedTuple):
 
 
 def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTime | None) -> Measured:
-    """Replace parameters by the measured ones of a cluster; a measured loop has no quickest time."""
+    """Replace parameters by a cluster's measured ones; a measured loop has no faster variant."""
     environment = config.environment(cluster.root, cluster.environment)
     own = environment.simulation if environment else {}
     written = config.simulation | own

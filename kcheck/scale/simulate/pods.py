@@ -43,11 +43,11 @@ class Pods:
 
     @property
     def ended(self) -> bool:
-        """Whether all pods are done, or failed with their job."""
+        """Whether all pods are done, or have failed with their job."""
         return self.finished + self.failed == self._every
 
     def are_younger(self, seconds: float, now: float) -> bool:
-        """Whether all waiting pods are younger than that; the first one seldom is."""
+        """Whether all waiting pods are younger than some seconds."""
         for pods in self.waiting.values():
             for pod in pods:
                 if now - pod.created >= seconds:
@@ -63,7 +63,7 @@ class Pods:
     # --- admission and creation: the Job controller in a burst and at a rate, the scheduler at its own
 
     def _later(self, time: float, act: Callable[..., None], *arguments: object) -> None:
-        """Schedule a call, which takes one off `awaited`."""
+        """Schedule a call that is counted in `awaited` until it runs."""
         self.awaited += 1
         self.clock.at(time, act, *arguments)
 
@@ -74,7 +74,7 @@ class Pods:
             self._admit(now, self._queues[name])
 
     def _admit(self, now: float, queue: Queue) -> None:
-        """Admit jobs of a queue as far as its nodes suffice, those of high priority first, the others in turn.
+        """Admit jobs of a queue while it has nodes, higher priority first, the others in turn.
 
         Pods that are done give their quota back (reclaimable pods of Kueue).
         """
@@ -111,7 +111,7 @@ class Pods:
         self._stop(now, work, list(work.pods))
 
     def _make(self, now: float, *works: Work) -> None:
-        """Create the pods of jobs that are not done, in turn: the controller works on several jobs at a time."""
+        """Create the pods of unfinished jobs in turn, as the controller works on several jobs at a time."""
         for work in works:
             work.admitted = True
             work.tries += 1
@@ -136,7 +136,7 @@ class Pods:
             self._admit(now, self._queues[work.job.queue])
 
     def _seen(self, now: float, pod: Pod, life: int) -> None:
-        """Schedule a pod: on a free node, on one of a pod that matters less, or let it wait."""
+        """Schedule a pod: on a free node, on the node of a lower-priority pod, or let it wait."""
         self.awaited -= 1
         self._coming.popleft()
         if pod.life != life:
@@ -156,7 +156,7 @@ class Pods:
         return None
 
     def _preempt_pod(self, now: float, pod: Pod) -> Node | None:
-        """Take the node of a pod of lower priority that no queue has admitted."""
+        """Take the node of a lower-priority pod that no queue has admitted."""
         if not pod.work.job.preempts:
             return None
         lower = [
@@ -175,7 +175,7 @@ class Pods:
     # --- on a node
 
     def free(self, now: float, node: Node) -> None:
-        """Give a node with room to the first pod of the highest priority, else leave it empty."""
+        """Give a node with room to the first pod with the highest priority, else leave it empty."""
         for waiting in self.waiting.values():
             if waiting:
                 self.unschedulable -= 1
@@ -194,7 +194,7 @@ class Pods:
             self._later(now + self.cloud.pull, self._start, pod, pod.life)
 
     def _start(self, now: float, pod: Pod, life: int) -> None:
-        """Start a pod as soon as its turn comes, and its images can be pulled."""
+        """Start a pod when its turn comes and its images can be pulled."""
         self.awaited -= 1
         if pod.life != life:
             return
@@ -206,7 +206,7 @@ class Pods:
         self._later(begin, self._started, pod, life)
 
     def _pull(self, now: float) -> float:
-        """Return when the registry gives the next pod its images."""
+        """Return when the registry serves the next pod's images."""
         case, pulled = self.case, self._pulled
         while pulled and pulled[0] <= now - case.window:
             pulled.popleft()
@@ -273,7 +273,7 @@ class Pods:
         return node
 
     def _stop(self, now: float, work: Work, pods: list[Pod], *, again: bool = False) -> None:
-        """Remove pods of a job from their nodes; `again` creates them anew."""
+        """Remove pods of a job from their nodes; with `again`, create new ones."""
         nodes = [self._take_away(now, pod) for pod in pods if pod.node is not None]
         for pod in pods:
             if not pod.done:

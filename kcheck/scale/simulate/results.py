@@ -1,4 +1,4 @@
-"""Results of a scenario over its draws, what decides its length, and the only comparison of two."""
+"""Results of a scenario over its draws, the cause of its length, and the comparison of two scenarios."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue",
 
 
 class Range(NamedTuple):
-    """Number between two bounds."""
+    """Range of a number."""
 
     least: float
     most: float
 
 
 class Part(NamedTuple):
-    """Time and cost of a part of the paid time; the cost is None without any price."""
+    """Time and cost of a part of the paid time; the cost is None without a price."""
 
     node_hours: Range
     dollars: Range | None
 
 
 class SimulationResult(NamedTuple):
-    """Scenario with a run for each of its draws, represented by the median run.
+    """Scenario with one run per draw, represented by the median run.
 
-    Where a wall stops it, `without_wall` is the result once that is moved.
+    If a limit stops it, `without_wall` is the result without that limit.
     """
 
     scenario: Scenario
@@ -76,7 +76,7 @@ class SimulationResult(NamedTuple):
         return self.part(PHASES).dollars
 
     def part(self, phases: Sequence[str]) -> Part:
-        """Sum time and cost of some phases: in the run with the least of it and the most."""
+        """Return the range of time and cost of some phases over all runs."""
         case = self.scenario.case
         hours = range_of(sum(run.summary.phases[phase] for phase in phases) / 3600 for run in self.runs)
         return Part(hours, range_of(cost(case, run.summary, phases) for run in self.runs) if is_priced(case) else None)
@@ -99,7 +99,7 @@ def _median(summaries: list[Summary]) -> int:
 
 
 def range_of(numbers: Iterable[float]) -> Range:
-    """Return the least and the most of some numbers."""
+    """Return the minimum and maximum of some numbers."""
     found = list(numbers)
     return Range(min(found), max(found))
 
@@ -117,7 +117,7 @@ def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
 
 
 def run_scenario(scenario: Scenario, run: Callable[[Case], Run] = simulate) -> SimulationResult:
-    """Run a scenario, also without the wall that stops it; copies of a cluster may share a `run` that remembers."""
+    """Run a scenario, also without the limit that stops it; copies of a cluster can share a caching `run`."""
     found = SimulationResult(scenario, list(map(run, scenario.draws)))
     return found._replace(without_wall=run_scenario(scenario.without_wall, run)) if scenario.is_stopped else found
 
@@ -207,7 +207,7 @@ def minutes(seconds: float) -> str:
 
 
 def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
-    """Count the nodes in each part of their time, on average over each of equal columns of a run."""
+    """Count the nodes in each phase, averaged over equal time columns of a run."""
     names = {phase: part for part, phases in PARTS.items() for phase in phases}
     changes = {part: [0.0] * (columns + 2) for part in PARTS}
     for phase, begin, end in spans:
@@ -230,7 +230,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Estimate(NamedTuple):
-    """Number with the quickest and the slowest loops of the autoscaler: the least, the most, and their mean."""
+    """Estimate with the fastest and the slowest autoscaler loops: minimum, maximum and mean."""
 
     least: int
     most: int
@@ -250,7 +250,7 @@ class Saving(NamedTuple):
 
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
-    """Estimate the saving of a scenario against one of the same nodes; None where runs do not end."""
+    """Estimate the saving of a scenario against another one with the same nodes; None if runs do not end."""
     if len(before.cases) != len(after.cases):  # another autoscaler
         return None
     found = [_difference(one, other) for one, other in zip(before.cases, after.cases, strict=True)]
@@ -281,7 +281,7 @@ _Difference: TypeAlias = "tuple[float, float, float]"
 
 
 def _difference(before: Case, after: Case) -> _Difference | None:
-    """Return the median difference of any two draws; None where one of them does not end.
+    """Return the median difference between any two draws; None if one of them does not end.
 
     Not of draws of one seed: which batches of deletions just miss a loop does not depend on a setting. Nodes that stay
     are paid after a shorter run, too.
@@ -310,7 +310,7 @@ _RAISED = {
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
     """Whether the other case only raises settings that stopped nothing in the runs of the first.
 
-    That holds for half of what rules compare, and a run takes 20 ms.
+    This is so for half of the comparisons in rules, and a run takes 20 ms.
     """
     own, new = one.settings, other.settings
     raised = {name: max(getattr(own, name), getattr(new, name)) for name in _RAISED}
@@ -321,7 +321,7 @@ def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
 
 
 def _coarse(case: Case) -> tuple[Case, int]:
-    """Return a smaller run that takes the same time, and how many nodes each of its nodes stands for."""
+    """Return a smaller run of the same length, and how many nodes each of its nodes stands for."""
     each = next((step for step in _STEPS if case.pods <= _LARGEST * step), _STEPS[-1])
     if each == 1:
         return case, 1

@@ -17,7 +17,7 @@ _FRESH, _FRESH_GPU = 2, 30
 
 
 class Step(NamedTuple):
-    """First half of a loop: its duration, requested nodes, and whether it may delete nodes in its second half."""
+    """First half of a loop: its duration, requested nodes, and whether the second half may delete nodes."""
 
     work: float
     asked: list[tuple[Group, int]]
@@ -50,7 +50,7 @@ class Scaler:
         self.bound: set[str] = set()
 
     def scale_up(self, now: float, pods: Pods) -> Step:
-        """Begin a loop: ask for nodes for pods that wait."""
+        """Begin a loop: request nodes for waiting pods."""
         fleet, settings, cloud = self.fleet, self.settings, self.cloud
         period = self.period = now - self.last_loop if self.last_loop > -NEVER else 0
         self.last_loop = now
@@ -82,7 +82,7 @@ class Scaler:
         return Step(work + simulated, asked, not fresh and not rests)
 
     def scale_down(self, now: float) -> list[Node]:
-        """End a loop that began `now`; return the nodes to delete, as deletions in progress allow."""
+        """End a loop that began `now`; return the nodes to delete, limited by deletions in progress."""
         settings, fleet = self.settings, self.fleet
         if not fleet.unneeded or now - fleet.unneeded[0].since <= settings.unneeded_time or not settings.scale_down:
             return []
@@ -113,12 +113,12 @@ class Scaler:
 
     @property
     def _coming(self) -> int:
-        """Upcoming nodes for pods: from 1.36 on without abandoned ones."""
+        """Nodes expected for pods; from 1.36 on, abandoned ones do not count."""
         late = self.settings.minor < 36
         return sum([group.coming for group in self.fleet.groups if late or group.deadline < NEVER])
 
     def _up(self, now: float, pods: Pods, coming: int, *, fresh: bool) -> tuple[list[tuple[Group, int]], float]:
-        """Request nodes for pods without one that have waited long enough; return them and the seconds that takes."""
+        """Request nodes for pods that have waited long enough; return the nodes and the duration."""
         settings, fleet, period = self.settings, self.fleet, self.period
         delay = settings.new_pod_delay
         old = sum(pod.created <= now - delay for waiting in pods.waiting.values() for pod in waiting) if delay else 0
@@ -180,7 +180,7 @@ class Scaler:
         return limit, seconds
 
     def balanced(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
-        """Spread an increase over equal pools, the smallest first; one pool gets all of it."""
+        """Spread an increase over equal pools, the smallest first; a single pool gets all of it."""
         added = dict.fromkeys(range(len(groups)), 0)
         left = count
         while left > 0:
@@ -215,7 +215,7 @@ class Scaler:
     # --- down
 
     def _cooling(self, now: float, increase: float, deletion: float) -> str:
-        """Return the flag that delays deletion; empty if there is none."""
+        """Return the flag that currently delays deletion; empty if there is none."""
         settings = self.settings
         pauses = {
             "scale-down-delay-after-add": increase + settings.delay_after_add,
@@ -250,7 +250,7 @@ class Scaler:
         return result
 
     def _clocks(self, now: float) -> None:
-        """Start the unneeded timer of empty nodes; from 1.27 on for a limited number.
+        """Start the unneeded timer of empty nodes; from 1.27 on, for a limited number of nodes.
 
         core/scaledown/planner/planner.go
         """
@@ -283,7 +283,7 @@ class Karpenter(Scaler):
     """
 
     def scale_up(self, now: float, pods: Pods) -> Step:
-        """Begin a round: request nodes for all pods that have none."""
+        """Begin a round: request nodes for all pods without one."""
         fleet, settings = self.fleet, self.settings
         asked = []
         want = pods.unschedulable - fleet.coming

@@ -46,7 +46,7 @@ _FLAGS = {
 
 
 def seeds(case: Case) -> range:
-    """Return the seeds of the draws of a run."""
+    """Return the random seeds of a run's draws."""
     return range(min(_MOST_SEEDS, 1 + _DRAWN // case.pods))
 
 
@@ -71,7 +71,7 @@ class Scenario(Struct, frozen=True):
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """Runs with the slowest assumed loops of its autoscaler, and with the quickest."""
+        """Runs with the slowest and the fastest assumed autoscaler loops."""
         quick = self.delays.quick
         if quick is None:
             return (self.case,)
@@ -79,30 +79,30 @@ class Scenario(Struct, frozen=True):
 
     @property
     def draws(self) -> tuple[Case, ...]:
-        """Runs that represent the scenario: several by chance with each time of the loops."""
+        """Runs that represent the scenario: several random ones for each loop time."""
         return tuple(replace(case, seed=seed) for case in self.cases for seed in seeds(case))
 
     @property
     def without_wall(self) -> Scenario:
-        """Scenario without what stops it."""
+        """Scenario without the limit that stops it."""
         return replace(self, case=replace(self.case, ceiling=None, pulls=0), wall=None)
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a wall stops it, or the limit of a registry."""
+        """Whether a wall or a registry's pull limit stops it."""
         return self.wall is not None or self.case.pulls > 0
 
     @property
     def has_autoscaler(self) -> bool:
-        """Whether its autoscaler is in the code, with a place for settings."""
+        """Whether its autoscaler is in the code, so that settings can be changed."""
         return _NO_AUTOSCALER not in self.assumed
 
 
 @once
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the run of the largest job, else of a pod per requested node or node; or say why not.
+    """Build the run of the largest job, else of one pod per requested node; or say why not.
 
-    It is the only run of a cluster: for what `check` says of money, for `simulate` and its --what-if.
+    It is the only run of a cluster: for money in findings, for `simulate` and its --what-if.
     """
     seconds = world.config.run.duration or DURATION
     together = jobs.largest(world, cluster)
@@ -142,7 +142,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
-    """Describe another job with which this one may share the nodes for ever; empty without one."""
+    """Describe another job with which this one may deadlock over the nodes; empty without one."""
     case, most = run.case, sum(pool.most for pool in run.case.pools)
     mine = case.job.pods if run.job and pools and _waits(run.job, world) and not case.others else most + 1
     for other, template in jobs.every(world, run.cluster) if mine <= most else ():
@@ -169,7 +169,7 @@ def _sizes(pools: list[NodePool]) -> list[int]:
 
 
 def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) -> tuple[tuple[Pool, ...], str]:
-    """Return the pools of a run, with what is assumed of their sizes."""
+    """Return the pools of a run, with assumptions about their sizes."""
     if not chosen:
         note = f"one pool of {count:,} nodes, because the code has none of known size"
         return (Pool("nodes", count, price=world.numbers.price(None)),), note
@@ -183,7 +183,7 @@ def _pools(world: World, chosen: list[NodePool], nodes: int | None, count: int) 
 
 
 def _limited(scenario: Scenario, world: World) -> Scenario:
-    """Add the pull limit of Docker Hub and the first wall, where the run exceeds them."""
+    """Add Docker Hub's pull limit and the first wall, if the run exceeds them."""
     case, cluster = scenario.case, scenario.cluster
     nodes = min(case.pods, sum(pool.most for pool in case.pools)) + case.system_nodes
     numbers = (wall.number for wall in walls.find_walls(cluster, world) if wall.mechanism == "docker-hub")
@@ -198,7 +198,7 @@ def _limited(scenario: Scenario, world: World) -> Scenario:
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
-    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; else say why not."""
+    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; else return why not."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
@@ -221,7 +221,7 @@ def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodT
 def _delays(
     world: World, cluster: Cluster, pools: list[NodePool], nodes: int
 ) -> tuple[Settings, list[str], parameters.Measured]:
-    """Return the autoscaler's settings with what is assumed, and the delays of it and its cloud."""
+    """Return the autoscaler's settings with assumptions, and its delays and the cloud's."""
     quick: LoopTime | None
     if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
         settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
@@ -249,7 +249,7 @@ def _written(world: World, cluster: Cluster, karpenter: list[KarpenterPool]) -> 
 
 
 def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> int | None:
-    """Return the nodes of pools that --nodes requests; the target of an environment says nothing of a job."""
+    """Return the nodes that --nodes requests of pools; an environment's target does not concern a job."""
     own = world.sizes.requested_by_name(cluster)
     nodes = world.config.nodes.get("") if own is None else own
     if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):
@@ -281,7 +281,7 @@ def _karpenter_pools(world: World, pools: list[NodePool]) -> list[KarpenterPool]
 
 
 def autoscaler_settings(own: Autoscaler | None, cluster: Cluster | None) -> tuple[Settings, list[str]]:
-    """Return the settings of a cluster's autoscaler, with what is assumed where they are unknown."""
+    """Return a cluster's autoscaler settings, with assumptions for unknown ones."""
     minor = minor_version(known(cluster.version) or "") if cluster is not None else None
     if own is not None and isinstance(own.version, Known):
         minor = minor_version(own.version.value) or minor

@@ -1,1 +1,1 @@
-"""Measured use of pods and nodes, joined to the code."""
+"""Measured use of pods and nodes, matched with the code."""

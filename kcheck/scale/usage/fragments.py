@@ -1,4 +1,4 @@
-"""Free resources of a pool's nodes that no waiting pod could use."""
+"""Free resources on a pool's nodes that no waiting pod could use."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def _shape(amounts: Mapping[str, float]) -> Shape:
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
-    """Compute the useless rests of nodes in a recording until `end`; None where no pod waited for them.
+    """Compute the unusable resources of nodes in a recording until `end`; None if no pod waited for them.
 
-    `pods` are all of it: those on these nodes take of them; those without a node, or on one of these, waited for them.
-    Nodes are as they were between their first and last sample.
+    `pods` are all of it: those on these nodes use resources; those without a node, or on one of these, waited for them.
+    Nodes stay as they were between their first and last sample.
     """
     own = {node.name: _shape(node.allocatable) for node in nodes}
     sweep = _Sweep(own)
@@ -98,7 +98,7 @@ def _events(begin: int, finish: int, change: partial[None]) -> list[_Event]:
 
 
 def _waiting(pod: Pod) -> tuple[int, int] | None:
-    """Return when a pod waited for a node; None where it did not, or that is unknown."""
+    """Return when a pod waited for a node; None if it did not, or that is unknown."""
     finish = pod.scheduled if pod.scheduled is not None else pod.pending
     if pod.created is None or finish is None or finish <= pod.created:
         return None
@@ -121,21 +121,21 @@ class _Sweep:
         self._whole = self._stranded = self._nodes = 0.0
 
     def wants(self, size: Shape) -> bool:
-        """Whether the nodes are meant for pods of a size, and an empty one would have room."""
+        """Whether the nodes are meant for pods of a size, and an empty node has room for one."""
         return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
 
     def node(self, name: str, *, ends: bool) -> None:
-        """Add a node, or take it away."""
+        """Add or remove a node."""
         (self._there.discard if ends else self._there.add)(name)
         self._look(name)
 
     def pod(self, node: str, size: Shape, *, ends: bool) -> None:
-        """Put a pod on a node, or take it away."""
+        """Place a pod on a node, or remove it."""
         (self._taken[node].remove if ends else self._taken[node].append)(size)
         self._look(node)
 
     def wait(self, pod: int, size: Shape, *, ends: bool) -> None:
-        """Let a pod wait for a node, or wait no longer."""
+        """Begin or end a pod's wait for a node."""
         if ends:
             del self._wanted[pod]
         else:
@@ -147,7 +147,7 @@ class _Sweep:
                 self._look(node)
 
     def _look(self, node: str) -> None:
-        """Update the useless rest of a node: more than the least, and too small for any waiting pod."""
+        """Update a node's unusable resources: more than the minimum, but too small for any waiting pod."""
         self._rests.pop(node, None)
         if node not in self._there:
             return
@@ -159,7 +159,7 @@ class _Sweep:
             self._rests[node] = rest
 
     def passed(self, seconds: int) -> None:
-        """Count some time in which nothing changes."""
+        """Add some time in which nothing changes."""
         if not self._wanted:
             return
         stranded = sum(self._rests.values())
@@ -174,7 +174,7 @@ class _Sweep:
             self._waited[pod] += seconds
 
     def result(self, pods: Sequence[Pod]) -> Fragments | None:
-        """Return the sums; None where nothing waited."""
+        """Return the sums; None if nothing waited."""
         if not self._waiting:
             return None
         longest = max(self._waited, key=lambda pod: (self._waited[pod], -pod))
@@ -189,7 +189,7 @@ _LEAST = {"gpus": 0.0, "cpu": 999.0}
 
 
 class Fragment(Thing, frozen=True):
-    """Free resources of a pool's nodes that no waiting pod could use."""
+    """Free resources on a pool's nodes that no waiting pod could use."""
 
     pool: NodePool
     found: Fragments
@@ -197,7 +197,7 @@ class Fragment(Thing, frozen=True):
 
 
 def fragmented(world: World) -> list[Fragment]:
-    """List the pools with a useless rest while pods waited for their nodes."""
+    """List the pools with unusable resources while pods waited for their nodes."""
     found = measured.of(world)
     if found is None:
         return []
@@ -215,17 +215,17 @@ def fragmented(world: World) -> list[Fragment]:
 
 
 def share(one: Fragment) -> int:
-    """Return the rest in percent of what the pool had in that time."""
+    """Return the unusable share of what the pool had in that time, in percent."""
     return round(100 * one.found.stranded / max(one.found.whole, 1))
 
 
 def free(one: Fragment) -> str:
-    """Format the mean of the rest."""
+    """Format the mean unusable amount."""
     return _rounded(one.found.stranded / one.found.waiting / _size(one))
 
 
 def nodes(one: Fragment) -> str:
-    """Format the mean number of nodes with such a rest."""
+    """Format the mean number of nodes with unusable resources."""
     return _rounded(one.found.nodes)
 
 
@@ -240,18 +240,18 @@ def hours(seconds: float) -> str:
 
 
 def asked(one: Fragment) -> str:
-    """Format what the longest waiting pod asked for, of what was free."""
+    """Format the requests of the longest waiting pod that were partly free."""
     size = _shape(one.found.longest.requested)
     return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu / _size(one):g}"
 
 
 def _size(one: Fragment) -> int:
-    """Return the unit of the rest: one GPU, or the millicores of a core."""
+    """Return the unit of the unusable resource: one GPU, or the millicores of a core."""
     return 1 if one.found.unit == "GPUs" else 1000
 
 
 def money(one: Fragment, world: World) -> Value[int]:
-    """Sum the cost of the rest over all of the time, in thousandths of a dollar; null without a price."""
+    """Sum the cost of the unusable resources over the recording, in thousandths of a dollar; null without a price."""
     price, found = world.numbers.price(one.pool), one.found
     if price is None:
         return computed(one, None)

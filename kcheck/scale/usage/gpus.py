@@ -1,4 +1,4 @@
-"""Measured GPUs: how busy they were, and what would carry the same work."""
+"""Measured GPUs: how busy they were, and a smaller share that would suffice."""
 
 from kcheck.model import NodePool, PodTemplate, Thing
 from kcheck.scale.usage import histogram, measured
@@ -20,7 +20,7 @@ class GpuUsage(Thing, frozen=True):
 
 
 def gpus(world: World) -> list[GpuUsage]:
-    """List the GPUs of all templates that were measured for long enough."""
+    """List the GPUs of all templates measured long enough."""
     found = measured.of(world)
     least = world.numbers.limits("any")["usage.gpu_hours"].number * HOUR
     uses = measured.gpus(found).items() if found is not None else ()
@@ -32,7 +32,7 @@ def gpus(world: World) -> list[GpuUsage]:
 
 
 def part(one: GpuUsage, world: World) -> Slice | None:
-    """Find the smallest MIG profile that carries a pod's work on its GPU; None without, or if it has one."""
+    """Find the smallest MIG profile sufficient for a pod's work; None without one, or if it already has one."""
     if one.use.profile or need(one.template.gpus) != 1:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -43,7 +43,7 @@ def part(one: GpuUsage, world: World) -> Slice | None:
 
 
 def copies(one: GpuUsage, world: World) -> int | None:
-    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None for one."""
+    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None if only one."""
     if one.use.profile or need(one.template.gpus) != 1 or not one.use.memory_total:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -62,7 +62,7 @@ def busy(one: GpuUsage) -> int:
 
 
 def busy_most(one: GpuUsage) -> int:
-    """Return the utilisation that its GPUs do not exceed in 95 % of the time, in percent."""
+    """Return the utilisation that its GPUs do not exceed in 95% of the time, in percent."""
     return round(histogram.percentile(one.use.busy, 95) or 0)
 
 
@@ -73,7 +73,7 @@ def tensor(one: GpuUsage) -> int | None:
 
 
 def idle_seconds(one: GpuUsage) -> int:
-    """Count the held GPU-seconds in which nothing was done."""
+    """Count the GPU-seconds that were held but idle."""
     return round(one.use.seconds * (1 - (histogram.mean(one.use.busy) or 0) / 100))
 
 
@@ -96,17 +96,17 @@ def _card(pool: NodePool) -> float | None:
 
 
 def mebibytes(count: int) -> int | None:
-    """Convert MiB to bytes; None where nothing was measured."""
+    """Convert MiB to bytes; None if not measured."""
     return count << 20 if count else None
 
 
 def slice_name(one: GpuUsage, world: World) -> Value[str]:
-    """Return the MIG profile that would carry one of its pods; null without."""
+    """Return the MIG profile sufficient for one of its pods; null without one."""
     found = part(one, world)
     return computed(one, found.name if found else None)
 
 
 def slice_count(one: GpuUsage, world: World) -> Value[int]:
-    """Count the slices of that profile on a GPU; null without."""
+    """Count the slices of that profile on a GPU; null without one."""
     found = part(one, world)
     return computed(one, found.count if found else None)

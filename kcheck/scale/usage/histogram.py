@@ -1,4 +1,4 @@
-"""Histograms with values rounded to 1 %: percentiles in little memory, that can be added up."""
+"""Mergeable histograms with values rounded to 1%, for percentiles in little memory."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -20,7 +20,7 @@ _BOUNDS = [(low + high) / 2 for low, high in pairwise(_VALUES)]
 
 
 def add(into: Histogram, values: Iterable[float]) -> None:
-    """Count values; those without a size, such as NaN, are left out."""
+    """Count values; skip those without a size, such as NaN."""
     found = sorted([value for value in values if 0 <= value < math.inf])  # a value is found once for all near it
     low = 0
     while low < len(found):
@@ -39,7 +39,7 @@ def merged(found: Iterable[Histogram]) -> Histogram:
 
 
 def percentile(of: Histogram, percent: float) -> float | None:
-    """Return the value that so many percent of the samples do not exceed (nearest rank); None without samples."""
+    """Return the value at a percentile of the samples (nearest rank); None without samples."""
     rank = math.ceil(sum(of.values()) * percent / 100)
     seen = 0
     for at in sorted(of):

@@ -1,4 +1,4 @@
-"""Join of recorded pods with the code that they came from."""
+"""Match recorded pods with the code they came from."""
 
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -26,8 +26,8 @@ _STEP = regex(r"(.+)-[^-]+")
 class Match(Struct, frozen=True):
     """Recorded pod with its part of the code.
 
-    `job` is the job as a person calls it: kind and name of the pod's outermost owner, such as ("PyTorchJob", "train");
-    runs of a CronJob are one job. `workload` and `template` are None for what is not in the code.
+    `job` is the job's usual name: kind and name of the pod's outermost owner, such as ("PyTorchJob", "train"); runs of
+    a CronJob are one job. `workload` and `template` are None for pods that are not in the code.
     """
 
     pod: Pod
@@ -37,9 +37,9 @@ class Match(Struct, frozen=True):
 
 
 class Joined(Struct):
-    """Recording joined with the code: a match for each pod in its order, and the rest of both.
+    """Recording matched with the code: a match for each pod, in order, and the rest of both.
 
-    `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` is in the code and never ran.
+    `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` are in the code and never ran.
     `doubts` are jobs that may be those of several workloads, and workloads of unknown name.
     """
 
@@ -51,7 +51,7 @@ class Joined(Struct):
 
 
 def joined(recording: Recording, world: World | None) -> Joined:
-    """Join a recording with the code, if there is any."""
+    """Match a recording with the code, if there is any."""
     found = [one for one in (world.inventory.workloads if world else ()) if not one.partial]
     code = _Code(found)
     result = Joined(recording)
@@ -83,7 +83,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
 
 
 def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
-    """Return the job of a pod: the workload, if there is one of that name, else its outermost owner."""
+    """Return the job of a pod: the workload with its name, or else its outermost owner."""
     names = {(one.kind, str(known(one.name))) for one in meant}
     return names.pop() if len(names) == 1 else _named_job(pod)
 
@@ -115,7 +115,7 @@ class _Code:
         self._answers: dict[tuple[str, tuple[Owner, ...], str], list[Workload]] = {}
 
     def workloads(self, pod: Pod) -> list[Workload]:
-        """List the workloads that a pod may be of: one, where the code is clear."""
+        """List the workloads that a pod may belong to: one, if the code is clear."""
         own = tuple(chain(pod))
         key = (pod.namespace, own, "" if own else pod.name)
         if key not in self._answers:
@@ -139,13 +139,13 @@ class _Code:
         return self._in(pod, (one for one in self._named.get(pod.name, ()) if one.kind == "Pod"))
 
     def _unlisted(self, pod: Pod, chain: tuple[Owner, ...]) -> list[Workload]:
-        """List workloads of unlisted kinds with the name of an owner: their operators make all kinds."""
+        """List workloads of unlisted kinds with an owner's name: their operators create all kinds."""
         table = profiles.workloads()
         names = (one for owner in reversed(chain) for one in self._named.get(owner.name, ()))
         return self._in(pod, (one for one in names if f"{one.group}/{one.kind}".lstrip("/") not in table))
 
     def _by_name(self, pod: Pod) -> list[Workload]:
-        """List workloads by the name of a pod alone: without kube-state-metrics no owner is known."""
+        """List workloads by the name of a pod alone: without kube-state-metrics, owners are unknown."""
         for name in _guessed(pod.name):
             found = self._in(pod, self._named.get(name, ()))
             if found:
@@ -154,14 +154,14 @@ class _Code:
 
     @staticmethod
     def _in(pod: Pod, found: Iterable[Workload]) -> list[Workload]:
-        """List workloads that may be in a pod's namespace, each once; only those that name it, if any does."""
+        """List workloads that may be in a pod's namespace, each once; only those that name it, if any."""
         fits = [one for one in dict.fromkeys(found) if known(one.namespace) in (None, pod.namespace)]
         sure = [one for one in fits if known(one.namespace) is not None]
         return sure or fits
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds that own a workload's pods, each with a pattern for the end of their names."""
+    """Yield the kinds that own a workload's pods, each with a pattern for the end of the pod names."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"
@@ -170,7 +170,7 @@ def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _beginnings(name: str) -> Iterator[str]:
-    """Yield a name, and its beginnings up to each dash, with them and without: the longest first."""
+    """Yield a name and its beginnings up to each dash, with and without the dash: the longest first."""
     yield name
     for end in range(len(name) - 1, 0, -1):
         if name[end] == "-":
@@ -179,7 +179,7 @@ def _beginnings(name: str) -> Iterator[str]:
 
 
 def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
-    """Find the template of a pod: by its containers, and by its role where several have them."""
+    """Find the template of a pod by its containers, and by its role if several have them."""
     found = [one for one in workload.templates if _has_containers(one, pod)]
     if len(found) > 1:
         rest = pod.name.removeprefix(str(known(workload.name))).lower()
@@ -189,7 +189,7 @@ def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
 
 
 def _has_containers(template: PodTemplate, pod: Pod) -> bool:
-    """Whether a template may have the containers of a pod; others may be injected, such as sidecars."""
+    """Whether a template may have a pod's containers; others, such as sidecars, may be injected."""
     names = {known(one.name) for one in template.containers}
     return None in names or not pod.containers or not names.isdisjoint(pod.containers)
 
@@ -198,9 +198,9 @@ def _has_containers(template: PodTemplate, pod: Pod) -> bool:
 
 
 def chain(pod: Pod) -> list[Owner]:
-    """List the owners of a pod from its controller outwards: those recorded, and the last one's by name.
+    """List the owners of a pod from its controller outwards: recorded ones, and owners of the last one by name.
 
-    Empty where nothing was recorded.
+    Empty if nothing was recorded.
     """
     found = [owner for owner in pod.owners if owner != NOBODY]
     if not found:
@@ -228,7 +228,7 @@ def _guessed(name: str) -> Iterator[str]:
 
 
 def _generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """Find the prefixes of names made by generateName, by namespace, kind and name, where there are several."""
+    """Find prefixes made by generateName, by namespace, kind and name, if several names share them."""
     begins: dict[tuple[str, str, str], set[str]] = {}
     for namespace, kind, name in names:
         if match := _OF_POD.fullmatch(name):

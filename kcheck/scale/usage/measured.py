@@ -1,4 +1,4 @@
-"""Measured use of the code's containers: all their runs together."""
+"""Measured use of the code's containers, over all their runs."""
 
 from msgspec import Struct
 
@@ -51,7 +51,7 @@ class GpuUse(Struct, frozen=True):
 
 @once
 def of(world: World) -> Joined | None:
-    """Join the recording of the settings with the code; None without one. Raises ConfigError if it cannot be read."""
+    """Match the settings' recording with the code; None without one. Raises ConfigError if it cannot be read."""
     path = world.config.usage.recording
     if not path:
         return None
@@ -63,7 +63,7 @@ def of(world: World) -> Joined | None:
 
 
 def containers(found: Joined) -> dict[CodeContainer, ContainerUse]:
-    """Sum the measured use of each container of the code; those never seen are left out."""
+    """Sum the measured use of each container in the code; skip those never seen."""
     groups: dict[CodeContainer, list[tuple[Pod, Container]]] = {}
     for match in found.matches:
         for one in match.template.containers if match.template else ():
@@ -87,7 +87,7 @@ def _merged(pairs: list[tuple[Pod, Container]]) -> ContainerUse:
 
 
 def gpus(found: Joined) -> dict[PodTemplate, GpuUse]:
-    """Sum the measured use of each template's GPUs; those that DCGM never saw are left out."""
+    """Sum the measured use of each template's GPUs; skip those DCGM never saw."""
     groups: dict[PodTemplate, list[Pod]] = {}
     for match in found.matches:
         if match.template is not None and any(one.gpus for one in match.pod.containers.values()):

@@ -1,4 +1,4 @@
-"""Metrics and labels of the usual installations, and queries made of them."""
+"""Metrics and labels of common installations, and queries built from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import NotRequired, TypedDict
 
     class Entry(TypedDict):
-        """Metric of a family, as the head of `metrics.yaml` explains."""
+        """Metric of a family; the head of `metrics.yaml` explains the keys."""
 
         names: list[str]
         where: NotRequired[str]
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         labels: NotRequired[list[str]]
 
     class Family(TypedDict):
-        """Metrics of an exporter: its labels, its own pods, and what to do where it is missing."""
+        """Metrics of an exporter: its labels, its own pods, and what to do if it is missing."""
 
         labels: dict[str, list[str]]
         exporter: NotRequired[str]
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         scale: float
 
     class Table(TypedDict):
-        """Whole table; `services` has the demands of managed services on their clients, by the end of the host."""
+        """Contents of the table; `services` has the requirements of managed services, by the end of the host name."""
 
         services: dict[str, str]
         families: dict[str, Family]
@@ -56,7 +56,7 @@ def table() -> Table:
 
 
 class Metric(Struct, frozen=True):
-    """Metric as one Prometheus has it: series under `conditions`, with the names of the labels of each meaning.
+    """Metric in one Prometheus: series under `conditions`, with the label names for each meaning.
 
     `extra` labels are read, too. `series` is about how many it has, `interval` the seconds between two samples;
     `exporter` is in the names of the pods that export it.
@@ -74,7 +74,7 @@ class Metric(Struct, frozen=True):
 
     @property
     def by(self) -> str:
-        """Labels that make a series of kcheck's, without replicas, instances and ports of exporters."""
+        """Labels that identify one of kcheck's series, without replicas, instances and ports of exporters."""
         return ",".join(dict.fromkeys((*(name for names in self.labels for name in names), *self.extra)))
 
     @property
@@ -87,7 +87,7 @@ class Metric(Struct, frozen=True):
         return query if self.scale == 1 else f"{self.scale:g} * {query}"
 
     def over(self, function: str, seconds: int, aggregate: str = "max") -> str:
-        """Build a query of a function over some seconds, with one series for each of kcheck's."""
+        """Build a query of a function over some seconds, with one result per series of kcheck's."""
         inner = f"{function}({self.selector}[{window(seconds)}])"
         return self.scaled(f"{aggregate} by ({self.by}) ({inner})")
 
@@ -103,12 +103,12 @@ class Metric(Struct, frozen=True):
         return tuple(found)
 
     def is_of(self, pod: str) -> bool:
-        """Whether a series is of a pod, and not of an exporter."""
+        """Whether a series describes a pod, and not an exporter."""
         return bool(pod) and (not self.exporter or self.exporter not in pod)
 
 
 def window(seconds: int) -> str:
-    """Format a range 1 ms short, without its older end: Prometheus 2 includes both ends."""
+    """Format a range 1 ms shorter, without its older end: Prometheus 2 includes both ends."""
     return f"{seconds * 1000 - 1}ms"
 
 

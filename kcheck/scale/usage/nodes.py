@@ -1,4 +1,4 @@
-"""Recorded nodes: their pool in the code, their price, and what they share."""
+"""Recorded nodes: their pool in the code, their price, and their share of GPUs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -49,9 +49,9 @@ def label(labels: Mapping[str, str], names: Iterable[str]) -> str:
 
 
 class Priced(Struct, frozen=True):
-    """Recorded node: the name of its pool and its machine type, both empty if unknown, and its price per hour.
+    """Recorded node: its pool's name and its machine type, both empty if unknown, and its hourly price.
 
-    `own` is the pool of the code. `gpus` are those that its pods can ask for, in whole GPUs or in `copies` of them.
+    `own` is the pool in the code. `gpus` are those that its pods can request, in whole GPUs or in `copies` of them.
     """
 
     node: Node
@@ -70,7 +70,7 @@ def _whole() -> frozenset[str]:
 
 
 def _cards(resources: Mapping[str, float]) -> Iterator[tuple[float, float]]:
-    """Yield the number of each kind of accelerators and MIG slices among some resources, and the whole GPUs of it."""
+    """Yield the number of each kind of accelerators and MIG slices in some resources, in units and whole GPUs."""
     for name, count in resources.items():
         key = sanitised(name)
         if key in _whole():
@@ -80,12 +80,12 @@ def _cards(resources: Mapping[str, float]) -> Iterator[tuple[float, float]]:
 
 
 def gpus(resources: Mapping[str, float]) -> float:
-    """Count the GPUs among some resources: whole accelerators, and MIG slices by their share of one."""
+    """Count the GPUs in some resources: whole accelerators, and MIG slices by their share of one."""
     return sum((whole for _, whole in _cards(resources)), 0.0)
 
 
 def devices(resources: Mapping[str, float]) -> float:
-    """Count the GPUs and slices that an exporter measures each by itself."""
+    """Count the GPUs and slices that an exporter measures separately."""
     return sum(count for count, _ in _cards(resources))
 
 
@@ -124,7 +124,7 @@ class Nodes:
         return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
-        """Find a pool by its name, or by a longer one of EKS or a module, else by its type."""
+        """Find a pool by its name, or by a longer one from EKS or a module, else by its type."""
         found = pools = self._world.inventory.pools
         if name:
             own = [(pool, known(pool.name) or "") for pool in pools]

@@ -1,4 +1,4 @@
-"""Numbers that turn measured use into requests: `profiles/any/usage.yaml`."""
+"""Parameters that turn measured use into requests: `profiles/any/usage.yaml`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HIGHEST, STANDARD, LOWEST = "highest", "standard", "lowest"
 
 
 class Buffers(Struct, frozen=True):
-    """Buffers between use and requests of a tier, in percent."""
+    """A tier's buffers between use and requests, in percent."""
 
     tier: str
     cpu_percentile: float
@@ -38,7 +38,7 @@ class Slice(Struct, frozen=True):
 if TYPE_CHECKING:
 
     class Table(TypedDict):
-        """Whole table."""
+        """Contents of the table."""
 
         tiers: dict[str, dict[str, float]]
         least: dict[str, int]
@@ -54,7 +54,7 @@ def table() -> Table:
 
 
 def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
-    """Return the buffers of a tier: those of the settings, else its own, else those of the standard tier."""
+    """Return a tier's buffers: from the settings, else its own, else the standard tier's."""
     default = table()["tiers"].get(tier) or table()["tiers"][STANDARD]
     own = next((one for one in settings if one.name == tier), None)
     given = {name: number for name in default if (number := getattr(own, name, None)) is not None}

@@ -30,14 +30,14 @@ Measure: TypeAlias = Annotated[float, Meta(ge=0, le=float(1 << 63))]
 
 
 class RecordingError(FailedError):
-    """Reason why something is no recording, and what to do, in one line."""
+    """The reason why a file is no recording, and the remedy, in one line."""
 
     def __init__(self, text: str) -> None:
         super().__init__(visible(text))
 
 
 class Owner(Struct, frozen=True):
-    """Owner of a pod, or of an owner."""
+    """Owner of a pod or of another owner."""
 
     kind: str
     name: str
@@ -128,7 +128,7 @@ class Pod(Struct):
 
     @property
     def requested(self) -> dict[str, float]:
-        """Sum of the requests of its containers; limits count where nothing else is recorded."""
+        """Sum of its containers' requests; limits count if no requests are recorded."""
         result: dict[str, float] = {}
         for container in self.containers.values():
             for name, amount in (container.limits | container.requests).items():
@@ -137,7 +137,7 @@ class Pod(Struct):
 
 
 class Node(Struct):
-    """Node that was seen, from `first` to `last`; `allocatable` by resource, as requests of containers are."""
+    """Node that was seen, from `first` to `last`; `allocatable` is by resource, like container requests."""
 
     name: str
     labels: dict[str, str] = {}
@@ -160,7 +160,7 @@ class QueueWait(Struct):
 
 
 class Lack(Struct, frozen=True):
-    """Something that was not measured (cpu, memory, gpu, owners ...) or not joined: `why`, and what would change it."""
+    """Something not measured (cpu, memory, gpu, owners ...) or not matched: the reason `why`, and the remedy."""
 
     what: str
     why: str
@@ -201,7 +201,7 @@ class _Version(Struct):
 
 
 def as_bytes(recording: Recording) -> bytes:
-    """Encode a recording; the same one gives the same bytes."""
+    """Encode a recording; the same recording gives the same bytes."""
     packer = zlib.compressobj(6, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return packer.compress(msgspec.json.encode(recording)) + packer.flush()
 
@@ -219,7 +219,7 @@ def read(path: str, *, part: bool = False) -> Recording:
 
 
 def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
-    """Decode a recording, plain or compressed, of the file `path`. Raises RecordingError if it is none."""
+    """Decode a recording, plain or compressed, from the file `path`. Raises RecordingError if it is none."""
     found = _decoded(data, path)
     if not found.is_whole and not part:
         raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")
@@ -228,7 +228,7 @@ def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
 
 @lru_cache(maxsize=1)
 def _decoded(data: bytes, path: str) -> Recording:
-    """Cache the last recording: a fix reads it after each of its rounds."""
+    """Cache the last recording: a fix reads it after each round."""
     text = _unpacked(data, path) if data[:2] == b"\x1f\x8b" else data
     again = "make it again with kcheck usage record"
     try:
@@ -258,7 +258,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
 
 
 def _problem(found: Recording) -> str:
-    """Find a contradiction in a recording; empty if none is seen."""
+    """Return a contradiction in a recording; empty if there is none."""
     if not found.begin < found.end <= _LAST or found.step <= 0 or found.interval <= 0:
         return "its times make no sense"
     longest = (found.end - found.begin) // HOUR + 2

@@ -37,9 +37,9 @@ _MOST = 1.04
 
 
 def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
-    """Return the millicores that so many percent of the samples do not exceed; None without samples.
+    """Return the millicores at a percentile of the samples; None without samples.
 
-    The start of a job is short and may need more: it counts by itself, or it would be lost among hours of work.
+    The start of a job is short and may need more: it is counted separately, as hours of work would hide it.
     """
     if not batch:
         return histogram.percentile(histogram.merged((of.starting, of.cpu)), percent)
@@ -48,28 +48,28 @@ def used_cpu(of: ContainerUse, percent: float, *, batch: bool) -> float | None:
 
 
 def cpu(used: float, buffers: Buffers) -> int:
-    """Return the request of CPU for some use, in millicores."""
+    """Return the CPU request for some use, in millicores."""
     return round_cpu(max(used * (1 + buffers.cpu_buffer / 100), table()["least"]["cpu"]))
 
 
 def memory(of: ContainerUse, buffers: Buffers) -> int:
-    """Return the request of memory in bytes: its peak and a buffer, above a limit that killed it."""
+    """Return the memory request in bytes: the peak plus a buffer, above any limit that was exceeded."""
     needed = max(of.memory_peak, of.killed * table()["oom"] / 100)
     return round_memory(max(needed * (1 + buffers.memory_buffer / 100), table()["least"]["memory"]))
 
 
 def round_cpu(millicores: float) -> int:
-    """Round millicores up to a number as people write them: 35m, 1250m, 2500m, 14."""
+    """Round millicores up to a usual number: 35m, 1250m, 2500m, 14."""
     return _rounded(millicores, _CPU_STEPS)
 
 
 def round_memory(count: float) -> int:
-    """Round bytes up to a number as people write them: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
+    """Round bytes up to a usual number: 350Mi, 1450Mi, 7Gi, 12.5Gi, 64Gi."""
     return _rounded(count / MI, _MEMORY_STEPS) * MI
 
 
 def _rounded(number: float, steps: Sequence[int]) -> int:
-    """Return the next multiple of the largest step that adds little; of the smallest one where all add more."""
+    """Round up to the largest step that adds little; to the smallest step if all add more."""
     found = (math.ceil(number / step - 1e-9) * step for step in steps)
     return next((one for one in found if one <= number * _MOST), math.ceil(number - 1e-9))
 
@@ -109,7 +109,7 @@ class Request(Thing, frozen=True):
 
 
 def requests(world: World) -> list[Request]:
-    """List the requests of all containers that were measured for long enough."""
+    """List the requests of all containers measured long enough."""
     found = measured.of(world)
     if found is None:
         return []
@@ -122,7 +122,7 @@ def requests(world: World) -> list[Request]:
 
 
 def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
-    """Whether a container was measured for long enough to know its need."""
+    """Whether a container was measured long enough to know its need."""
     limits = world.numbers.limits("any")
     if world.deployed.workload(container).batch:
         return use.seconds >= limits["usage.batch_minutes"].number * 60
@@ -157,7 +157,7 @@ def coverage(world: World) -> Coverage | None:
 
 
 def _is_unnamed(workload: Workload) -> bool:
-    """Whether a name by which what was measured is joined with a workload is unknown."""
+    """Whether a name needed to match measurements with a workload is unknown."""
     names = (workload.name, *(container.name for template in workload.templates for container in template.containers))
     return any(isinstance(name, Unknown) or placeholders.first(known(name) or "") for name in names)
 
@@ -184,7 +184,7 @@ def _requests(container: Container, use: ContainerUse, world: World) -> Iterator
 
 
 def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
-    """Whether request and limit stay the same: as written, or since a limit alone guarantees the highest tier's."""
+    """Whether request and limit stay equal: as written, or since a lone limit guarantees the highest tier."""
     if not isinstance(limit, Known):
         return False
     return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
@@ -199,7 +199,7 @@ def _buffers(owner: Workload, world: World) -> Buffers:
 
 
 def tier(owner: Workload, world: World) -> str:
-    """Return the tier of a workload: of the settings, else by the value of its priority class."""
+    """Return the tier of a workload: from the settings, else by its priority class's value."""
     labels: dict[str, str] = {}
     for found in (owner.labels, *(one.labels for one in owner.templates)):
         labels |= known(found) or {}
@@ -221,7 +221,7 @@ _OF_SYSTEM = 1_000_000_000
 
 @once
 def _highest(scope: str, world: World) -> int:
-    """Return the highest value of the classes in a scope; a class alone is of no tier."""
+    """Return the highest value of the classes in a scope; a single class has no tier."""
     numbers = (number(one.number, 0) for one in classes_in(scope, world))
     values = {one for one in numbers if one <= _OF_SYSTEM}
     return max(values) if len(values) > 1 or (values and not defaults_in(scope, world)) else _OF_SYSTEM
@@ -257,14 +257,14 @@ def limit_text(one: Request, _world: World) -> Value[str]:
 
 
 def limit_needed(one: Request) -> int:
-    """Return a limit that leaves room above the need: the need itself where request and limit are equal."""
+    """Return a limit with room above the need; the need itself if request and limit are equal."""
     if one.resource == CPU or one.equal:
         return one.needed
     return max(one.needed, round_memory(one.needed * 1.1))
 
 
 def basis(one: Request) -> str:
-    """Describe the basis of the need: the percentile, or the peak."""
+    """Describe what the need is based on: a percentile, or the peak."""
     if one.percentile >= 100:
         return f"at most {said(one, one.used)}"
     return f"at most {said(one, one.used)} in {one.percentile:g}% of the time"
@@ -277,7 +277,7 @@ def buffer(one: Request) -> str:
 
 
 def span(seconds: int) -> str:
-    """Format the time that pods ran."""
+    """Format how long pods ran."""
     return f"{seconds / HOUR:,.0f} h" if seconds >= 10 * HOUR else f"{max(1, round(seconds / 60)):,} min"
 
 
@@ -287,7 +287,7 @@ def measured_text(one: Request) -> str:
 
 
 def fills_node(one: Request, world: World) -> bool:
-    """Whether its pods take all GPUs of a node, so that nobody else can use what they leave."""
+    """Whether its pods take all GPUs of a node, so that nobody else can use the rest."""
     template = world.deployed.template(one.container)
     gpus = number(template.gpus, 0)
     pools = world.pools.fitting(template) if gpus else []
@@ -317,7 +317,7 @@ def starts_high(one: Request, world: World) -> bool:
 
 
 def _together(one: Request, world: World) -> int | None:
-    """Sum the excess of its pods above the need; None where their number is unknown, or nothing is asked."""
+    """Sum its pods' excess above the need; None if their number is unknown, or nothing is requested."""
     count, amount = known(world.deployed.template(one.container).count), known(one.amount)
     return None if count is None or amount is None else max(0, amount - one.needed) * count
 
@@ -329,12 +329,12 @@ def excess(one: Request, world: World) -> Value[str]:
 
 
 def excess_amount(one: Request, world: World) -> Value[int]:
-    """Return how much all its pods request beyond their need, in the unit of the resource."""
+    """Return how much all its pods request beyond their need, in the resource's unit."""
     return computed(one, _together(one, world))
 
 
 def excess_money(one: Request, world: World) -> Value[int]:
-    """Return the hourly price of the excess, as a share of the nodes that its pods land on."""
+    """Return the hourly price of the excess, as a share of the nodes its pods run on."""
     found = _together(one, world)
     if not found:
         return computed(one, None)
@@ -348,6 +348,6 @@ _CENT = 10
 
 
 def _share(resource: str, pool: NodePool) -> float | None:
-    """Return a millicore's or byte's share of a pool's smallest machine; None with GPUs, which are its price."""
+    """Return a millicore's or byte's share of a pool's smallest machine; None with GPUs, which determine its price."""
     least = min((room.vcpus * 1000 if resource == CPU else room.memory for room in allocatable.rooms(pool)), default=0)
     return 1 / least if least and known(pool.machine.gpus) == 0 else None

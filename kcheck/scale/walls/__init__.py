@@ -1,4 +1,4 @@
-"""Walls of a cluster, in the order in which it hits them."""
+"""Walls of a cluster, in the order in which it reaches them."""
 
 from collections.abc import Iterator
 
@@ -24,12 +24,12 @@ def find_walls(cluster: Cluster, world: World) -> list[Wall]:
 
 
 def _rank(wall: Wall) -> int:
-    """Rank equal walls: hard limits first, and the written maximum last, since it was intended."""
+    """Rank equal walls: hard limits first, the written maximum last, as it is intended."""
     return 9 if wall.mechanism in ("maximum", "autoscaling") else ("hard", "quota", "recommended").index(wall.kind)
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> Amount | None:
-    """Count the nodes at which a place is full; None if clusters share it, or sizes are unknown."""
+    """Count the nodes that fill a subnet or range; None if clusters share it, or sizes are unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
     if cluster is None or not (finder := _finder(cluster, world)).growth.known:
@@ -43,14 +43,14 @@ def nodes_at(place: Place, pools: list[NodePool], world: World) -> Amount | None
 
 
 def first(cluster: Cluster, world: World) -> Wall | None:
-    """Return the first wall that has an upper bound and is no recommendation."""
+    """Return the first wall with an upper bound that is no recommendation."""
     found = [wall for wall in find_walls(cluster, world) if wall.kind != "recommended"]
     ends = [(wall.nodes.high, wall) for wall in found if wall.nodes.high is not None]
     return min(ends, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def steps(wall: Wall, world: World) -> Iterator[str]:
-    """Count what is taken at an exact wall, and with a node more."""
+    """Count what is used at an exact wall, and with one more node."""
     finder, exact, takes = _finder(wall.cluster, world), wall.nodes.exact, wall.takes
     if exact is None or takes is None or not finder.growth.known:
         return
@@ -64,13 +64,13 @@ def steps(wall: Wall, world: World) -> Iterator[str]:
 
 
 def number(wall: Wall, world: World) -> int | None:
-    """Return the number of the limit; None where none makes the wall, or it differs by account."""
+    """Return the number of the limit; None if the wall has none, or it differs by account."""
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
     return entry.value if entry is not None and isinstance(entry.value, int) else None
 
 
 def nodes(wall: Wall, world: World) -> Amount:
-    """Return the nodes at a wall, with ends that say whether it is below the target."""
+    """Return the nodes at a wall, with bounds that say whether it is below the target."""
     low, high, aim = wall.nodes.low, wall.nodes.high, _finder(wall.cluster, world).aim(wall.mechanism)
     if wall.short:
         high = max(low, aim.low - 1 if high is None else min(high, aim.low - 1))
@@ -80,5 +80,5 @@ def nodes(wall: Wall, world: World) -> Amount:
 
 
 def target(wall: Wall, world: World) -> Amount:
-    """Return the nodes that a wall is compared with."""
+    """Return the target that a wall is compared with, in nodes."""
     return _finder(wall.cluster, world).aim(wall.mechanism)

@@ -1,4 +1,4 @@
-"""Walls of addresses: subnets and ranges, and on AWS interfaces of a zone and address units of a VPC."""
+"""Walls of addresses: subnets and ranges, and on AWS interfaces per zone and address units per VPC."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from kcheck.text.values import Known, Unknown, known, number
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of every subnet and range that a cluster has pools in, an unknown one without pools."""
+    """Yield the walls of every subnet and range with the cluster's pools; an unknown one without pools."""
     cluster, world = finder.cluster, finder.world
     fargate = ", ".join(known(cluster.serverless) or ())
     asked = fargate or finder.gap or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
@@ -76,7 +76,7 @@ def _called(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Demands, room: int, finder: WallFinder) -> Trial:
-    """Build the trial of pool sizes; other clusters grow to their targets as this one grows to its own."""
+    """Build the trial of pool sizes; other clusters grow to their targets in proportion."""
 
     def fits(each: list[Demand], empty: int, taken: Callable[[list[Demand]], int] = addresses_needed) -> Fits:
         return lambda sizes: taken(_at(sizes, found, each, finder, empty)) <= room
@@ -95,7 +95,7 @@ def _trial(found: Demands, room: int, finder: WallFinder) -> Trial:
 
 
 def _at(sizes: Sizes, found: Demands, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
-    """Return the demands at some sizes of the cluster's pools, with at `least` so many nodes each."""
+    """Return the demands at given sizes of the cluster's pools, with at `least` that many nodes each."""
     share = Fraction(1) if all(pool.id in sizes for pool in found.pools) else finder.share(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
@@ -110,7 +110,7 @@ _MANY = 1000
 
 
 def _by_pool(found: Demands, each: list[Demand], count: Callable[[Demand], int]) -> Counter[str]:
-    """Sum the addresses of each pool, those of its nodes and of their pods, by its id."""
+    """Sum the addresses of each pool by id, for its nodes and their pods."""
     total: Counter[str] = Counter()
     for pool, demand in zip(found.pools, each, strict=True):
         total[pool.id] += count(demand)
@@ -118,7 +118,7 @@ def _by_pool(found: Demands, each: list[Demand], count: Callable[[Demand], int])
 
 
 def _text(place: Place, room: int, found: Demands, nodes: Amount, finder: WallFinder) -> str:
-    """Format the arithmetic, with all numbers where they are exact."""
+    """Format the calculation; with all numbers if they are exact."""
     what = "usable addresses" if isinstance(place, Subnet) else "addresses"
     begin = f"{known(place.cidr) or f'a /{prefix_of(place.cidr)}'} has {room:,} {what}"
     begin += f" ({place.held:,} taken or reserved)" if isinstance(place, Subnet) and place.held else ""
@@ -143,7 +143,7 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _units(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the wall where nodes, and those of other clusters in the network, use up its address units."""
+    """Yield the wall at which nodes, including other clusters in the network, use up its address units."""
     world, entry = finder.world, finder.limits["vpc.address_units"]
     clusters = [finder.cluster, *world.pools.in_network_of(finder.cluster)]
     units = {name: found for one in clusters for name, found in address_units(one, world).items()}
@@ -189,5 +189,5 @@ def _interfaces(finder: WallFinder, each: dict[str, int]) -> Iterator[Wall]:
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:
-    """List the zones of a pool's subnets; a subnet in an unknown zone counts as a zone of its own."""
+    """List the zones of a pool's subnets; an unknown zone counts as a separate one."""
     return tuple(dict.fromkeys(known(one.zone) or one.id for one in known(pool.addresses.subnets) or ()))

@@ -1,4 +1,4 @@
-"""Ways out and their walls: shared public addresses and ports, pulls from Docker Hub, load balancers."""
+"""Walls of outbound traffic: shared public addresses and ports, Docker Hub pulls, load balancers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -22,8 +22,8 @@ from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, num
 class Pull(Struct, frozen=True):
     """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
 
-    Of the nodes with a shared way out those of `pools`, by id, may run the pods; None where unknown. The number of
-    pods is unknown where it is not `sure`: one on each node at most.
+    `pools`, by id, are those with shared public addresses that may run the pods; None if unknown. If not `sure`, the
+    number of pods is unknown: at most one per node.
     """
 
     images: list[Image]
@@ -33,12 +33,12 @@ class Pull(Struct, frozen=True):
 
 
 def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
-    """Count the pulls by fresh nodes: each role's images on as many nodes as it has pods and finds nodes."""
+    """Count the pulls of fresh nodes: each role's images, on as many nodes as it has pods and can use."""
     return sum(len(one.images) * min(nodes(one), CEILING if one.pods is None else one.pods) for one in found)
 
 
 def pulls_of(workload: Workload, world: World) -> list[Pull]:
-    """List the Docker Hub pulls of a workload, role by role."""
+    """List the Docker Hub pulls of a workload, by role."""
     found = []
     for template in () if workload.release else workload.templates:
         own = {container.id for container in template.containers}
@@ -52,7 +52,7 @@ def pulls_of(workload: Workload, world: World) -> list[Pull]:
 
 
 def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozenset[str] | None:
-    """Return the pools with a shared way out that pods may land on; None where unknown."""
+    """Return the pools with shared public addresses that pods may run on; None if unknown."""
     cluster, pools = world.inventory.cluster_of.get(workload), known(world.pools.candidates(template))
     if cluster is None or not world.pools.of_cluster(cluster) or pools is None:
         return None
@@ -68,7 +68,7 @@ def hub_pulls(cluster: Cluster, world: World) -> list[Pull]:
 
 
 def mirrored(workload: Workload, world: World) -> Value[bool]:
-    """Whether all nodes that a workload may be on ask a mirror before Docker Hub."""
+    """Whether all nodes a workload may run on use a mirror before Docker Hub."""
     cluster = world.inventory.cluster_of.get(workload)
     pools = world.pools.of_cluster(cluster) if cluster else []
     if pools and not workload.per_node:
@@ -89,7 +89,7 @@ def egress_addresses(workload: Workload, world: World) -> Value[int]:
 
 
 def shared_addresses(cluster: Cluster) -> Known[int]:
-    """Count the public addresses that nodes without their own share; 1 if unknown."""
+    """Count the public addresses shared by nodes without their own; 1 if unknown."""
     if isinstance(cluster.outbound_ips, Known):
         return cluster.outbound_ips
     return Known(1, cluster.outbound_type.origin or Origin((cluster.place,)))
@@ -97,7 +97,7 @@ def shared_addresses(cluster: Cluster) -> Known[int]:
 
 @or_none
 def outbound_addresses(cluster: Cluster, world: World) -> int | None:
-    """Count the public addresses with room for the outbound ports of all nodes; None without ports, or if unknown."""
+    """Count the public addresses needed for the outbound ports of all nodes; None without ports, or if unknown."""
     ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return None
@@ -119,7 +119,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _ports(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the wall of outbound ports: all nodes and surge nodes share the public addresses."""
+    """Yield the limit on outbound ports: all nodes and surge nodes share the public addresses."""
     cluster = finder.cluster
     inputs = (cluster.outbound_ports, cluster.outbound_ips)
     ports, addresses = map(known, inputs)
@@ -166,7 +166,7 @@ def _gateway_sharers(finder: WallFinder) -> list[Cluster]:
 
 
 def _pulls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the wall of anonymous pulls of fresh nodes from Docker Hub."""
+    """Yield the limit on anonymous Docker Hub pulls of fresh nodes."""
     cluster, world = finder.cluster, finder.world
     found = hub_pulls(cluster, world)
     if not any(one.sure for one in found) or equals(cluster.outbound_type, NODE_ADDRESSES):
@@ -207,7 +207,7 @@ def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of load balancers: each port of a Service has all nodes behind it."""
+    """Yield the limits of load balancers: each port of a Service has all nodes as its backends."""
     if "load_balancer.configurations" not in finder.limits:
         return
     entry = finder.limits["load_balancer.configurations"]

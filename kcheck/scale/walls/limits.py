@@ -30,7 +30,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _maximum(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the sum of the pools' maxima, beyond which nothing grows."""
+    """Yield the sum of the pools' maxima, the largest written size."""
     cluster, world = finder.cluster, finder.world
     maximum = world.sizes.maximum(cluster)
     if not finder.pools or world.autoscaling.beyond_pools(cluster):
@@ -102,7 +102,7 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
-    """Count the nodes against the cloud's pool limit: of the fullest zone, or all with surge."""
+    """Count the nodes that count towards the cloud's pool limit: of the fullest zone, or all with surge."""
     cluster = known(pool.cluster)
     if cluster is None:
         return because(pool.cluster, pool.cluster.origin)
@@ -119,7 +119,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
     """Yield the limits of a pool: of all nodes or of a zone, and its quota, if any.
 
-    Karpenter starts machines one by one, in no scale set or managed group that could be full.
+    Karpenter starts machines one by one, so no scale set or managed group can be full.
     """
     if equals(pool.mode, "Karpenter"):
         return
@@ -134,7 +134,7 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 def _full(
     pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: Unknown | None = None
 ) -> Iterator[Wall]:
-    """Yield the wall where a pool exceeds a number of nodes, which depends on what is `missing`."""
+    """Yield the wall where a pool exceeds a number of nodes; `missing` is an input it depends on."""
     world, limits = finder.world, finder.limits
     entry = limits[key]
     wall = finder.limit(mechanism, f"pool {pool.display_name}", pool.size.max_nodes, entry, key=pool.id, pools=[pool])
@@ -157,7 +157,7 @@ def _full(
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield a wall for each quota with a number; not known where a pool of unknown machines may need it."""
+    """Yield a wall for each quota with a number; unknown if a pool of unknown machines may use it."""
     asked = needs(finder.cluster, finder.pools)
     for need in asked:
         entry = finder.limits[f"quota.{need.quota.key}"]
@@ -178,7 +178,7 @@ def quota_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _each(need: Need) -> str:
-    """Format how much one node of each pool takes of a quota."""
+    """Format how much of a quota one node of each pool uses."""
     if need.quota.counts == "nodes":
         return "every node"
     return " and ".join(
@@ -190,7 +190,7 @@ def _each(need: Need) -> str:
 
 
 def pod_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the documented number of pods, where nodes run more of them before the limit of nodes.
+    """Yield the documented limit on pods, if nodes run enough pods to reach it before the limit on nodes.
 
     A node runs one pod of each DaemonSet and as many of the largest job as fit, at least one.
     """
@@ -221,7 +221,7 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> Takes:
-    """Count the pods of DaemonSets and of a job on pools of some sizes; at least one a node."""
+    """Count the pods of DaemonSets and of a job on pools of given sizes; at least one per node."""
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
@@ -231,7 +231,7 @@ def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> 
 
 
 def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Amount:
-    """Count the pods of jobs that surely fit on a node beside its DaemonSets, and that may."""
+    """Count the pods of jobs that certainly, and that possibly, fit on a node beside its DaemonSets."""
     found = [finder.world.pools.per_node(pods, pool) for one in jobs for pods in one.templates]
     least = max((one.low for one in found if one is not None), default=1)
     room = number(pool.addresses.max_pods, least) - daemons

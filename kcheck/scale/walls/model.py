@@ -27,7 +27,7 @@ CAPS = ("autoscaling", "quota")
 
 
 class Sizes(Mapping[str, int]):
-    """Nodes of each pool of a cluster, by its id; a view, as walls look at one of many pools."""
+    """Number of nodes per pool id; a view, as a wall reads only a few of many pools."""
 
     def __init__(self, places: Mapping[str, int], nodes: Sequence[int]) -> None:
         self._places = places
@@ -44,15 +44,15 @@ class Sizes(Mapping[str, int]):
 
     @property
     def total(self) -> int:
-        """Nodes of all pools."""
+        """Number of nodes in all pools."""
         return sum(self._nodes)
 
 
 class Wall(Thing, frozen=True):
-    """Wall of a cluster. `nodes` is its size when it hits the limit, as far as it is known.
+    """Wall of a cluster: a limit, and the size (`nodes`) at which the cluster reaches it, as far as known.
 
     `short` says whether that is before its target. `arithmetic` explains the number, or says why it is unknown;
-    `takes` counts what pools take of it. `cause` is the value that makes it, with its origin.
+    `takes` counts how much of the limit pools use. `cause` is the value that sets the limit, with its origin.
     `pools` are those concerned. `limit` is the key of the number in the profile,
     empty without one; `needed` the number that the target needs, None if unknown.
     """
@@ -78,7 +78,7 @@ class Wall(Thing, frozen=True):
 
     @property
     def move(self) -> str:
-        """Instruction to move the wall; fewer addresses for pods are advice where these are of the nodes' subnet."""
+        """Instruction to move the wall; fewer pod addresses are advice if pods use the nodes' subnet."""
         single = self.cluster.cni is not None and known(self.cluster.cni.prefix_delegation)
         with_pods = not single and any(known(pool.addresses.pods_take_addresses) for pool in self.pools)
         is_plain = self.mechanism == "subnet" and not with_pods
@@ -86,7 +86,7 @@ class Wall(Thing, frozen=True):
 
     @property
     def number(self) -> int | None:
-        """Nodes at the wall as one number: exact, else the lower end; None if unknown."""
+        """Number of nodes at the wall: exact, else the lower bound; None if unknown."""
         return None if self.nodes.exact is None and not self.nodes.low else self.nodes.low
 
 
@@ -107,12 +107,12 @@ class WallFinder:
         self.limits = world.numbers.limits(cluster.cloud)
 
     def aim(self, mechanism: str) -> Amount:
-        """Return the target to compare a wall with: the wanted one for caps, the capped one for others."""
+        """Return the target for a wall: the wanted size for caps, the capped size for other limits."""
         sizes = self.world.sizes
         return (sizes.wanted_amount if mechanism in CAPS else sizes.target_amount)(self.cluster)
 
     def sizes(self, nodes: int) -> Sizes:
-        """Return the size of each pool when the cluster has `nodes`; all maxima are known."""
+        """Return the size of each pool for `nodes` in the cluster; all maxima are known."""
         return Sizes(self._places, self.growth.sizes(nodes))
 
     def share(self, sizes: Sizes) -> Fraction:
@@ -127,7 +127,7 @@ class WallFinder:
         return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
 
     def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
-        """Build the trial of so many nodes while one pool is upgraded, beside those of other clusters."""
+        """Build the trial for at most `most` nodes while one pool is upgraded, beside nodes of other clusters."""
 
         def fits(side: int) -> Fits:
             surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in self.pools}
@@ -152,7 +152,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """Make a wall of this cluster, as yet without its number of nodes; `entry` has its kind and source.
+        """Make a wall of this cluster without its number of nodes; `entry` has its kind and source.
 
         `key` distinguishes walls of a scope, `pools` are those it is about, if not all.
         """
@@ -167,9 +167,9 @@ class WallFinder:
     def at(
         self, wall: Wall, nodes: Amount, arithmetic: str, trial: Trial | None = None, needed: int | None = None
     ) -> Wall:
-        """Set the nodes at a wall; `needed` is what the target takes of the limit.
+        """Set the nodes at a wall; `needed` is the target's use of the limit.
 
-        The `trial` decides whether the target is met, where the wall depends on how the pools grow.
+        The `trial` decides whether the target fits, if that depends on how the pools grow.
         """
         aim = self.aim(wall.mechanism)
         before = short(trial, self.growth, aim) if trial else nodes.below(aim)
@@ -178,12 +178,12 @@ class WallFinder:
     def grown(
         self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str, standing: int = 0
     ) -> Iterator[Wall]:
-        """Yield a wall where growing pools exceed the room and the nodes that stay; none if they never do."""
+        """Yield a wall if growing pools exceed the room beside nodes that stay; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room or bool(standing and sizes.total <= standing)  # noqa: E731
         yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
 
     def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:
-        """Yield a wall where growing pools meet it; none if they never do. `why` its ends differ, if they do."""
+        """Yield a wall if growing pools reach it; none if they never do. `why` explains different bounds."""
         nodes = reach(trial, self.growth)
         if nodes is not None:
             if why and nodes.exact is None:
@@ -191,24 +191,24 @@ class WallFinder:
             yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
 
     def of_each(self, each: Mapping[str, int]) -> str:
-        """Format what a node of each pool takes."""
+        """Format the use of each pool's node."""
         return " and ".join(
             f"{each[one.id]:,} per node of {one.display_name}" for one in self.pools[:4] if one.id in each
         )
 
     def needed(self, wall: Wall, takes: Takes) -> int | None:
-        """Count what is taken at the target; None if that is not known."""
+        """Count the use of a limit at the target; None if unknown."""
         aim = self.aim(wall.mechanism).exact
         return takes(self.sizes(aim)) if aim is not None and self.growth.known else None
 
 
 def grown(today: int, target: int, share: Fraction) -> int:
-    """Count the nodes of another cluster that has grown from today's by a share of the way to its target."""
+    """Count another cluster's nodes when it has grown by a share of the way to its target."""
     return today + ceil(max(0, target - today) * share)
 
 
 def unknown(wall: Wall, why: Value[object] | str) -> Wall:
-    """Say why the number of nodes at a wall is not known."""
+    """Return a wall without a number of nodes, and why."""
     missing = Unknown(why) if isinstance(why, str) else because(why)
     return replace(wall, nodes=Amount(why=missing), arithmetic=f"not known: {missing.reason}")
 

@@ -48,7 +48,7 @@ class World(Memory):
 
     @cached_property
     def _unplaced(self) -> list[tuple[Candidates, list[Thing]]]:
-        """Things that may be on several clusters, by these."""
+        """Objects that may be on several clusters, by their candidate clusters."""
         groups: dict[int, tuple[Candidates, list[Thing]]] = {}
         for thing, found in self.inventory.candidates_of.items():
             groups.setdefault(id(found), (found, []))[1].append(thing)
@@ -56,6 +56,6 @@ class World(Memory):
 
     @cached_property
     def root_modules(self) -> dict[str, Inventory]:
-        """Clusters and networks that each root module makes."""
+        """Clusters and networks created by each root module."""
         kinds = ("clusters", "networks", "subnets", "ranges", "reserved")
         return self.inventory.divided(kinds, lambda thing: thing.root)

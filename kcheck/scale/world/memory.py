@@ -1,4 +1,4 @@
-"""Values that are computed once."""
+"""Cache of computed values."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,16 +11,16 @@ T = TypeVar("T")
 
 
 class Memory:
-    """Keeps the results of functions that are computed `once`."""
+    """Cache of results of functions marked with `once`."""
 
     def __init__(self) -> None:
         self.results: dict[tuple[object, ...], object] = {}  # by function and arguments
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Keep the results of a function in the `Memory` that is its first or its last argument.
+    """Cache the results of a function in the `Memory` that is its first or its last argument.
 
-    A result that is not known is kept too: NotKnown is raised again.
+    NotKnown is cached too, and raised again.
     """
 
     @wraps(function)

@@ -34,7 +34,7 @@ class Numbers(Memory):
         return entries
 
     def tells_quotas(self, cloud: str) -> bool:
-        """Whether the settings give any quota of a cloud."""
+        """Whether the settings set any quota of a cloud."""
         return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
@@ -74,7 +74,7 @@ def region_of(cluster: Cluster, pool: NodePool) -> str:
 
 
 class Need(Struct, frozen=True):
-    """Amount of a quota that each node of some pools takes at most, and at `least`, by its machine."""
+    """Amount of a quota that each node of some pools uses at most, and at `least`, by its machine."""
 
     quota: Quota
     per_node: dict[str, int]
@@ -92,7 +92,7 @@ class Need(Struct, frozen=True):
 
 
 def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
-    """List the quotas that a cluster's pools count against, as far as their machine types are known."""
+    """List the quotas that a cluster's pools use, as far as their machine types are known."""
     found: dict[str, Need] = {}
     for pool in pools:
         spot, attached = bool(known(pool.market.spot)), known(pool.machine.accelerator) or ""
@@ -122,7 +122,7 @@ _DISKS = {"ssd": ("pd-balanced", "pd-ssd"), "hyperdisk": ("hyperdisk-balanced",)
 
 
 def _amount(cloud: str, name: str, counts: str, pool: NodePool) -> int:
-    """Return the amount that one node counts against a quota; 0 if unknown."""
+    """Return the amount of a quota that one node uses; 0 if unknown."""
     machine = machines.machine(cloud, name)
     match counts:
         case "vcpus":

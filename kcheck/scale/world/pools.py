@@ -79,7 +79,7 @@ def _name(workload: Workload) -> tuple[str, str]:
 
 
 def _bounds(group: list[_Daemon]) -> Taken:
-    """Bound the requests of a DaemonSet that the code has once or several times."""
+    """Return bounds on the requests of a DaemonSet that the code defines once or several times."""
     cpu, memory = [one.cpu for one in group], [one.memory for one in group]
     sure = all(one.sure for one in group)
     return Taken(Amount(min(cpu) if sure else 0, max(cpu)), Amount(min(memory) if sure else 0, max(memory)))
@@ -112,7 +112,7 @@ class Pools(Memory):
         return _missing("pools of", cluster, why) if why and isinstance(found, Known) else found
 
     def kinds_of_cluster(self, cluster: Cluster) -> Value[list[NodePool]]:
-        """List the pools of a cluster, where one pool may stand for an unknown number of them."""
+        """List the pools of a cluster; one may stand for an unknown number of pools."""
         if cluster.gap:
             return _missing("pools of", cluster, cluster.gap)
         pool = self._without_cluster.get(cluster.root)
@@ -128,13 +128,13 @@ class Pools(Memory):
 
     @once
     def network(self, cluster: Cluster) -> str:
-        """Return the id of a cluster's network, else of the only one of its pools' subnets; empty if unknown."""
+        """Return the id of a cluster's network, or of its subnets' only network; empty if unknown."""
         subnets = [one for pool in self.of_cluster(cluster) for one in known(pool.addresses.subnets) or ()]
         networks = {found.id for one in subnets if (found := known(one.network)) is not None}
         return known(cluster.network_id) or (networks.pop() if len(networks) == 1 else "")
 
     def in_network_of(self, cluster: Cluster) -> list[Cluster]:
-        """List the other clusters in the network of a cluster."""
+        """List the other clusters in a cluster's network."""
         own = self.network(cluster)
         return [one for one in self._by_network[own] if one is not cluster] if own else []
 
@@ -143,13 +143,13 @@ class Pools(Memory):
         return grouped(self._inventory.clusters, self.network)
 
     def inside(self, place: Subnet | PodRange) -> list[NodePool]:
-        """List pools with nodes in a place, then pools with pods in it. Raises NotKnown if one may be missing."""
+        """List pools with nodes in a subnet or range, then those with pods there. Raises NotKnown if incomplete."""
         found = self.perhaps_inside(place)
         need(self.doubt(place))
         return found
 
     def perhaps_inside(self, place: Subnet | PodRange) -> list[NodePool]:
-        """List pools as `inside` does, and pools that may be in a subnet. Raises NotKnown if another may be missing."""
+        """List pools like `inside`, and pools that may be in a subnet. Raises NotKnown if incomplete."""
         if place.id in self.outside:
             return self.outside[place.id].pools
         nodes, pods = self._by_subnet[place.id], self._by_pods[place.id]
@@ -159,14 +159,14 @@ class Pools(Memory):
         return nodes + pods + self._perhaps_in_subnet[place.id]
 
     def doubt(self, place: Subnet | PodRange) -> Unknown | None:
-        """Return why the pools that may be in a subnet are perhaps elsewhere; None where all are in it."""
+        """Return why pools that may be in a subnet may also be elsewhere; None if all are in it."""
         for pool in self._perhaps_in_subnet[place.id]:
             text = f"how many nodes of {pool.display_name} are in {place.address} is not known"
             return because(pool.addresses.subnets, text=text)
         return None
 
     def counted(self, pool: NodePool) -> bool:
-        """Whether this is exactly one pool, neither doubtful nor a stand-in for several."""
+        """Whether this is certainly one pool, neither doubtful nor a stand-in for several."""
         return pool.id not in self._inventory.doubts
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:
@@ -192,18 +192,18 @@ class Pools(Memory):
         return Known([(pool, bool(fits)) for pool, fits in found if fits is not False], Origin((workload.place,)))
 
     def fitting(self, template: PodTemplate) -> list[NodePool]:
-        """List the pools that pods fit; none where pools may be missing."""
+        """List the pools that pods fit; none if pools may be missing."""
         return [pool for pool, _ in known(self.candidates(template)) or ()]
 
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
-        """Whether pods may land on nodes of a pool."""
+        """Whether pods may run on nodes of a pool."""
         found = self.candidates(template)
         if not isinstance(found, Known):
             return self.fit(template, pool).fits is not False
         return any(one is pool for one, _ in found.value)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
-        """Check whether pods can land on nodes of a pool, beside its DaemonSets; of alike pools, once."""
+        """Check whether pods can run on a pool's nodes beside its DaemonSets; once for equal pools."""
         like = self.alike.get(pool)
         return self._fit(template, pool) if like is None else self._fit_alike(template, like)
 
@@ -214,21 +214,21 @@ class Pools(Memory):
 
     @cached_property
     def alike(self) -> dict[NodePool, NodePool]:
-        """The first of several pools that take the same pods, by each of them."""
+        """Map each pool to the first of several pools that take the same pods."""
         named = self._is_chosen_by_name
         groups = grouped(self._inventory.pools, lambda pool: allocatable.shape(pool, self.slots(pool), named=named))
         return {pool: own[0] for own in groups.values() if own[1:] for pool in own}
 
     @cached_property
     def _is_chosen_by_name(self) -> bool:
-        """Whether pods or their volumes select a pool by the label with its name."""
+        """Whether pods or their volumes select a pool by its name label."""
         names = {label for one in registry.every() for label in one.pool_labels}
         chosen = [one.selection for workload in self._inventory.workloads for one in workload.templates]
         chosen += [one.nodes for one in self._inventory.definitions]
         return any(one.key in names for each in chosen for term in sure(each) or () for one in term)
 
     def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
-        """Return the input that decides whether some pods land on a pool."""
+        """Return the input that decides whether some pods run on a pool."""
         own, pods = pool.scheduling, list(templates)
         inputs = (pool.machine.instance_types, own.taints, own.labels, pool.market.spot)
         if not first_unknown((*inputs, *(one.selection for one in pods))):
@@ -237,7 +237,7 @@ class Pools(Memory):
 
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:
-        """Return pods with the selection of nodes that their volumes add, at the place of a volume."""
+        """Return pods with the node selection of their volumes added, at the place of a volume."""
         claims = {known(one.name) for one in template.references if one.kind == _CLAIM}
         every = self._volumes(self._deployed.scope(self._deployed.workload(template))) if claims else {}
         for own in (own for (kind, name), own in every.items() if kind == _CLAIM and name in claims):
@@ -255,7 +255,7 @@ class Pools(Memory):
         return {(one.kind, known(one.name)): one for one in found}
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
-        """List the requirements of pods that a pool certainly refuses: labels, GPUs, size, taints."""
+        """List the requirements of pods that a pool certainly does not meet: labels, GPUs, size, taints."""
         found = placement.requirements(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
         return [one for one in found if one.fits is False]
 
@@ -283,11 +283,11 @@ class Pools(Memory):
         return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
-        """Whether pods may land on a pool if its nodes are large enough."""
+        """Whether pods may run on a pool if its nodes are large enough."""
         return placement.chooses(self.bound(template), pool, self.slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
-        """Return the request that no node of a pool has room for; None where a pod fits, or may."""
+        """Return the request that exceeds every node of a pool; None if a pod fits, or may fit."""
         return placement.shortage(template, pool, self._taken(template, pool))
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Amount | None:
@@ -295,18 +295,18 @@ class Pools(Memory):
         return placement.per_node(template, pool, self._taken(template, pool), self.slots(pool), ports=ports)
 
     def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
-        """Count the nodes that pods surely fit on: one a pod where it is unknown how many share one."""
+        """Count the nodes that pods certainly fit on: one per pod if it is unknown how many fit on one."""
         pods, each = number(template.count, 0), self.per_node(template, pool)
         return pods if each is None else -(-pods // max(1, each.low))
 
     def cpu_left(self, pool: NodePool) -> int | None:
-        """Return the millicores that the smallest machine leaves to pods beside DaemonSets; None if unknown."""
+        """Return the millicores that the smallest machine leaves beside DaemonSets; None if unknown."""
         left = [room.cpu_left - self._daemons(pool).all.cpu for room in allocatable.rooms(pool)]
         return min(left, key=lambda one: one.low).exact if left else None
 
     @once
     def slots(self, pool: NodePool) -> Amount | None:
-        """Count the GPUs that a node offers, each several times where something shares it; None if unknown."""
+        """Count the GPUs that a node offers, shared ones several times; None if unknown."""
         cards, cluster = known(pool.machine.gpus), known(pool.cluster)
         whole = None if cards is None else exactly(cards)
         if not cards or not self._inventory.sharings or cluster is None:
@@ -327,7 +327,7 @@ class Pools(Memory):
         return Amount(low, None if most is None else cards * max(1, most))
 
     def _started_with(self, pool: NodePool, cluster: Cluster) -> Iterator[str]:
-        """Yield the configurations with which device plugins start on nodes that choose none by their label."""
+        """Yield the default device plugin configurations for nodes that choose none by label."""
         own = known(pool.scheduling.labels) or {}
         plain = replace(pool, scheduling=replace(pool.scheduling, labels=Known({CONFIG: "", **own}, Origin(()))))
         agents = (one for agent in self._deployed.on(cluster).workloads if agent.per_node for one in agent.templates)
@@ -337,20 +337,20 @@ class Pools(Memory):
                 yield found[1]
 
     def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
-        """Whether nodes of a pool may take a device plugin configuration: by their label, or any without."""
+        """Whether nodes of a pool may use a device plugin configuration: by their label, or by default."""
         names = {(known(own.scheduling.labels) or {}).get(CONFIG) for own in self.of_cluster(cluster)} - {None}
         chosen, name = (known(pool.scheduling.labels) or {}).get(CONFIG), one.id.rpartition("/")[2]
         return name == chosen if chosen is not None else name not in names
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
-        """Sum the requests of a pool's DaemonSets, without those of the pods' own."""
+        """Sum the requests of a pool's DaemonSets, except the given pods' own."""
         workload, daemons = self._deployed.workload(template), self._daemons(pool)
         own = daemons.each.get(_name(workload)) if workload.per_node else None
         return daemons.all if own is None else _less(daemons.all, own)
 
     @once
     def _daemons(self, pool: NodePool) -> _Daemons:
-        """Sum the requests of DaemonSets; one that the code has several times, as for two environments, counts once."""
+        """Sum the requests of DaemonSets; duplicates, such as for two environments, count once."""
         each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
         cpu, memory = (sum((getattr(one, field) for one in each.values()), exactly(0)) for field in Taken._fields)
         return _Daemons(Taken(cpu, memory), each)
@@ -366,7 +366,7 @@ class Pools(Memory):
 
     @cached_property
     def daemon_sets(self) -> dict[str, list[Workload]]:
-        """DaemonSets by the id of their cluster."""
+        """DaemonSets by cluster id."""
         cluster_of = self._inventory.cluster_of
         own = (one for one in self._inventory.workloads if one.per_node and not one.partial and one in cluster_of)
         return grouped(own, lambda one: cluster_of[one].id)
@@ -381,7 +381,7 @@ class Pools(Memory):
 
     @cached_property
     def _by_pods(self) -> dict[str, list[NodePool]]:
-        """Pools by the subnets and the range of their pods."""
+        """Pools by the subnets and range of their pods."""
 
         def owners(pool: NodePool) -> Iterator[Thing | None]:
             yield from known(pool.addresses.pod_subnets) or ()
@@ -394,7 +394,7 @@ class Pools(Memory):
         return self._by_owner(lambda pool: pool.addresses.candidates)
 
     def _by_owner(self, owners: Callable[[NodePool], Iterable[Thing | None]]) -> dict[str, list[NodePool]]:
-        """Group pools by the ids of their owners; those without one are left out."""
+        """Group pools by the ids of their owners; leave out pools without one."""
         found: dict[str, list[NodePool]] = defaultdict(list)
         for pool in self._inventory.pools:
             for owner in owners(pool):

@@ -1,4 +1,4 @@
-"""Relations: cluster, workload and neighbours of a thing, autoscaler of a cluster."""
+"""Relations between objects: their cluster, workload and neighbours, and a cluster's autoscaler."""
 
 import os
 from collections import defaultdict
@@ -17,13 +17,13 @@ _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions"
 
 
 class Deployments:
-    """Deployed things by cluster and workload."""
+    """Deployed objects by cluster and workload."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
 
     def on(self, cluster: Cluster) -> Inventory:
-        """Return the things deployed to a cluster, as far as known."""
+        """Return the objects deployed to a cluster, as far as known."""
         return self._clusters[cluster.id]
 
     def workload(self, part: Thing) -> Workload:
@@ -35,27 +35,27 @@ class Deployments:
         return next(pods for pods in self.workload(container).templates if container in pods.containers)
 
     def scope(self, thing: Thing) -> str:
-        """Return the scope of a thing: its cluster, else the folder of its kustomization or file."""
+        """Return the scope of an object: its cluster, else the folder of its kustomization or file."""
         cluster = self._inventory.cluster_of.get(thing)
         return self.folder(thing) if cluster is None else cluster.id
 
     def folder(self, thing: Thing) -> str:
-        """Return the folder of a thing's kustomization or file."""
+        """Return the folder of an object's kustomization or file."""
         return self._inventory.scope_of.get(thing) or os.path.dirname(thing.place.source.path)
 
     def beside(self, thing: Thing) -> Inventory:
-        """Return the things applied together with a thing."""
+        """Return the objects applied together with an object."""
         if isinstance(thing, PodTemplate | Container):
             thing = self.workload(thing)
         return self._scopes[self.scope(thing)]
 
     def in_scope(self, scope: str) -> Inventory:
-        """Return the things applied in a scope."""
+        """Return the objects applied in a scope."""
         return self._scopes[scope]
 
     @or_unknown
     def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
-        """Return the resource by which Kueue counts each device class, by its configuration beside a thing."""
+        """Return the resource that Kueue counts for each device class, from configuration applied with an object."""
         found = [one.counted_as for one in self.beside(thing).admissions]
         if not found:
             return Unset(Origin((thing.place,)))
@@ -87,12 +87,12 @@ _AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 
 
 def _tools_in(names: Iterable[Value[str]]) -> Iterator[str]:
-    """Yield the autoscalers that some names stand for."""
+    """Yield the autoscalers that names of charts, images or objects stand for."""
     return (match[1] for name in names if (match := _AUTOSCALER.search(known(name) or "")))
 
 
 class Autoscaling:
-    """Sources of nodes of clusters."""
+    """Sources of a cluster's nodes: autoscalers, and pools of Karpenter."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
@@ -102,23 +102,23 @@ class Autoscaling:
         return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def beyond_pools(self, cluster: Cluster) -> bool:
-        """Whether something adds nodes beside the pools: the cloud, or Karpenter without limits."""
+        """Whether something adds nodes besides the pools: the cloud, or Karpenter without limits."""
         if known(cluster.provisioned):
             return True
         return self.has_karpenter(cluster) and not self._is_limited(cluster)
 
     def has_karpenter(self, cluster: Cluster) -> bool:
-        """Whether Karpenter is on a cluster, also beside another autoscaler."""
+        """Whether Karpenter is on a cluster, even beside another autoscaler."""
         others = () if cloud(cluster.cloud).grows_pools else self.installed(cluster)
         return "karpenter" in (known(self.tool(cluster)), *others)
 
     def _is_limited(self, cluster: Cluster) -> bool:
-        """Whether all NodePools of Karpenter on a cluster are in the code, with limits that end them."""
+        """Whether all of a cluster's Karpenter NodePools are in the code, and have limits."""
         own = [one for one in self._inventory.pools if known(one.cluster) is cluster and equals(one.mode, "Karpenter")]
         return bool(own) and all(amount_of(one.size.max_nodes).high is not None for one in own)
 
     def tool(self, cluster: Cluster) -> Value[str]:
-        """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if none is found."""
+        """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if there is none."""
         place = Origin((cluster.place,))
         if cloud(cluster.cloud).grows_pools:
             return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)
@@ -149,13 +149,13 @@ class Autoscaling:
         return result
 
     def _names(self) -> Iterator[tuple[Thing, Value[str]]]:
-        """Yield add-ons and workloads with what they install."""
+        """Yield add-ons and workloads with the names of what they install."""
         yield from ((addon, addon.name) for addon in self._inventory.addons)
         yield from ((one, image.text) for one in self._inventory.workloads for image in one.images)
 
     @cached_property
     def _unplaced(self) -> list[tuple[Candidates, Either]]:
-        """Autoscalers whose cluster is not known, with the clusters that may have them."""
+        """Autoscalers whose cluster is unknown, with their candidate clusters."""
         homes, result = self._inventory.candidates_of, []
         for thing, name in self._names():
             match = _AUTOSCALER.search(known(name) or "") if thing in homes else None

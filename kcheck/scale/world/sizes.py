@@ -1,4 +1,4 @@
-"""Target sizes of clusters and pools, the caps below which they stay, and nodes of workloads and images."""
+"""Target sizes of clusters and pools, caps on them, and numbers of nodes of workloads and images."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class Cap(Struct, frozen=True):
-    """Bound on all pools of a cluster: each node takes `per_node` of its `room`.
+    """Cap on all pools of a cluster: each node takes `per_node` of its `room`.
 
-    `other` is the least that a node of no pool takes, 0 where none counts. `cause` is where the room is written, None
-    for a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
+    `other` is the minimum that a node outside the pools takes, 0 if none counts. `cause` is where the room is written,
+    None for a quota. Fixed pools `stay` as they are at the cap of an autoscaler. `why` says why a node may take more.
     """
 
     room: int
@@ -52,18 +52,18 @@ class Cap(Struct, frozen=True):
         return self.cause is not None
 
     def taken(self, sizes: Mapping[str, int]) -> int:
-        """Sum what pools of some sizes take of the room."""
+        """Sum the room that pools of given sizes take."""
         return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
 
     def most(self, pools: list[NodePool], *, others: bool) -> float:
-        """Return the most nodes of any mixture; `others` means nodes outside pools are possible."""
+        """Return the most nodes in any mixture of pools; with `others`, nodes outside the pools count."""
         takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
         least = min(takes, default=0)
         return self.room // least if least else inf
 
 
 def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) -> list[Cap]:
-    """List the autoscaler's caps on nodes and cores; 0 is no cap."""
+    """List the autoscaler's caps on nodes and cores; 0 means no cap."""
     found = []
     if number(scaler.max_nodes, 0):
         found.append(Cap(number(scaler.max_nodes, 0), "nodes", {pool.id: 1 for pool in pools}, 1, scaler.max_nodes))
@@ -83,7 +83,7 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:
-    """Count the vCPUs of a pool's smallest machine; 0 where one is unknown."""
+    """Return the vCPUs of a pool's smallest machine; 0 if one is unknown."""
     names = known(pool.machine.instance_types) or ()
     return min((vcpus_of(cluster.cloud, name) for name in names), default=0)
 
@@ -103,7 +103,7 @@ class Sizes(Memory):
 
     @once
     def caps(self, cluster: Cluster) -> list[Cap]:
-        """List the bounds on all pools of a cluster together: of its autoscaler, and quotas in the settings."""
+        """List the caps on all pools of a cluster: of its autoscaler, and quotas in the settings."""
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         for one in needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
@@ -123,7 +123,7 @@ class Sizes(Memory):
         return self._config.nodes.get("")
 
     def requested_by_name(self, cluster: Cluster) -> int | None:
-        """Return the number of nodes requested by the name of this cluster."""
+        """Return the number of nodes requested for this cluster by name."""
         names = (cluster.address, cluster.id, known(cluster.name))
         return next((self._config.nodes[name] for name in names if name in self._config.nodes), None)
 
@@ -136,7 +136,7 @@ class Sizes(Memory):
 
     @once
     def wanted(self, cluster: Cluster) -> Value[int]:
-        """Return the requested number of nodes, else the sum of the pools' maxima, or the ends of that."""
+        """Return the requested nodes, else the sum of the pools' maxima; if unknown, with its bounds."""
         requested, place = self.requested(cluster), Origin((cluster.place,))
         if requested is not None:
             return Known(requested, place)
@@ -154,7 +154,7 @@ class Sizes(Memory):
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
-        """Return the target of a cluster: the wanted number of nodes, or less if a cap binds; else its ends."""
+        """Return a cluster's target: the wanted nodes, or less if a cap applies; if unknown, with its bounds."""
         wanted, caps = self.wanted(cluster), self.caps(cluster)
         if not caps or self.requested(cluster) is not None:
             return wanted
@@ -202,7 +202,7 @@ class Sizes(Memory):
         )
 
     def of_pool(self, pool: NodePool) -> Value[int]:
-        """Count the nodes of a pool at the target of its cluster."""
+        """Count the nodes of a pool at its cluster's target."""
         if not isinstance(pool.cluster, Known):
             return pool.size.max_nodes
         cluster = pool.cluster.value
@@ -213,12 +213,12 @@ class Sizes(Memory):
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
 
     def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
-        """Return the size of each pool, by its id, when the cluster has that many nodes; else its maximum."""
+        """Return the size of each pool by id for that many nodes in the cluster; else its maximum."""
         maxima = {pool.id: number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)}
         return self._of_pools(cluster, nodes) or maxima
 
     def around(self, thing: Thing) -> Value[int]:
-        """Return the target of a thing's cluster; for an unknown cluster, the requested number."""
+        """Return the target of an object's cluster; for an unknown cluster, the requested number."""
         cluster, requested = self._inventory.cluster_of.get(thing), self._config.nodes.get("")
         if cluster is not None:
             return self.target(cluster)
@@ -234,14 +234,14 @@ class Sizes(Memory):
         return mapped(workload.pods, lambda pods: min(pods, number(target, pods)))
 
     def standing(self, cap: Cap, cluster: Cluster) -> int:
-        """Count the nodes that do not count against the autoscaler's cap."""
+        """Count the nodes outside the autoscaler's cap."""
         if not cap.stays:
             return 0
         sizes = (pool.size for pool in self._pools.of_cluster(cluster))
         return sum(number(one.standing, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
-        """Return the size of a pool if the others are unknown: its maximum, or all that a cap allows."""
+        """Return the size of a pool if the others are unknown: its maximum, or the most a cap allows."""
         most, caps = pool.size.max_nodes, self.caps(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
@@ -250,7 +250,7 @@ class Sizes(Memory):
 
     @once
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | None:
-        """Return the size of each pool at the target; a single unknown pool takes the rest. None where two may."""
+        """Return the size of each pool at the target; one unknown pool gets the rest. None if two are unknown."""
         growth = self.growth(cluster)
         unknown = [i for i, size in enumerate(growth.maxima) if size is None]
         if len(unknown) > 1 or isinstance(self._pools.all_of_cluster(cluster), Unknown):
@@ -285,8 +285,8 @@ class Images:
     def every(self) -> list[Uses]:
         """Images of each cluster, or of each file without a known cluster, with their uses.
 
-        The first use is that on most nodes, those that sign in last. Unknown numbers of nodes come behind those on that
-        many that it matters, and before all others.
+        The first use runs on the most nodes; uses with a login come last. Unknown numbers of nodes rank below the
+        number that matters, and above all smaller ones.
         """
         matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
 
@@ -306,7 +306,7 @@ class Images:
         return list(found.values())
 
     def uses(self, image: Image) -> Uses:
-        """Return the workloads of the image's cluster, or file, that run it."""
+        """Return the workloads that run an image in the same cluster, or in the same file without one."""
         return self._uses[image]
 
     def nodes(self, image: Image) -> Value[int]:
