@@ -1,4 +1,4 @@
-"""Read attributes and indexes of values, known or unknown."""
+"""Read attributes and elements of values, known or unknown."""
 
 from collections.abc import Callable, Iterable, Iterator
 

@@ -115,7 +115,7 @@ class Budget:
         return Unknown(reason, place)
 
     def module(self, name: int, blocks: int) -> None:
-        """Deduct the cost of instantiating a module again; its first instance is free.
+        """Deduct the cost of another instance of a module; the first one is free.
 
         Raises BudgetError if there are too many copies.
         """

@@ -168,7 +168,7 @@ def identity(datum: Datum) -> str:
 
 
 def order_text(datum: Datum) -> str:
-    """Return the sort text of an element that is not a primitive, as Terraform orders sets (cty/set_internals.go)."""
+    """Return the sort text of a compound element, as Terraform orders sets (cty/set_internals.go)."""
     if isinstance(datum, Unknown):
         return "?"
     value = datum.value
@@ -245,7 +245,7 @@ def set_data(items: Iterable[Datum], element: Type) -> SetData:
 
 
 def from_json(node: Node) -> Datum:
-    """Convert a JSON node to a value; encrypted texts become Unknown, and fixes can edit its scalars."""
+    """Convert a JSON node to an editable value; encrypted texts become Unknown."""
     value = node.value
     if isinstance(value, dict):
         return Known({key: from_json(member.value) for key, member in value.items()}, Origin((node.span,)))

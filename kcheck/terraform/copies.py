@@ -65,7 +65,7 @@ def parse_address(source: str) -> Address | None:
 
 
 class Own(NamedTuple):
-    """Folder of this repository; not `certain` if only matched by name."""
+    """Folder of this repository; not `certain` if only its name matches."""
 
     path: str
     certain: bool

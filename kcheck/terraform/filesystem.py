@@ -73,7 +73,7 @@ class Files(NamedTuple):
 
 
 def special(name: str, files: Files) -> Callable[[nodes.Call, Scope], Datum] | None:
-    """Find a function of files; None for other names."""
+    """Find a function that reads files, by name; None for other names."""
     action = _TABLE.get(name)
     return None if action is None else lambda node, scope: _call(action, files, node, scope)
 

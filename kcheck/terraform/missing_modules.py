@@ -1,4 +1,4 @@
-"""Modules whose code is elsewhere: skeletons of published modules, and stand-ins guessed from names and arguments.
+"""Modules without their code: skeletons of published modules, and stand-ins guessed from names and arguments.
 
 `profiles/modules.yaml` lists the skeletons. A matching one wins over a downloaded copy, so that results are equal with
 and without `.terraform/`. `profiles/unread.yaml` has the words and arguments that identify other modules. A stand-in is
@@ -87,7 +87,7 @@ def _fitting_lock(skeletons: Iterable[SkeletonEntry], locked: dict[str, str]) ->
 
 
 def _best(skeletons: Iterable[SkeletonEntry], inputs: Set[str]) -> Configuration:
-    """Load the skeleton that declares most of the inputs, the newest on a tie."""
+    """Load the skeleton that declares the most inputs; among equal ones, the newest."""
 
     def loaded(entry: SkeletonEntry) -> Configuration:
         return load(entry["file"], tuple(entry.get("defaults", {}).items()), frozenset(entry.get("lacks", ())))
@@ -100,7 +100,7 @@ def _best(skeletons: Iterable[SkeletonEntry], inputs: Set[str]) -> Configuration
 def load(
     path: str, defaults: tuple[tuple[str, object], ...] = (), lacks: frozenset[str] = frozenset()
 ) -> Configuration:
-    """Load a skeleton by its path below `profiles/`; it overrides `all.tf`, which its versions share."""
+    """Load a skeleton by its path in `profiles/`; it overrides `all.tf`, which its versions share."""
     source, shared = _skeleton(path), f"{os.path.dirname(path)}/all.tf"
     origin = Origin((source.span(0, 0),))
     values = {name: wrap(value, origin) for name, value in defaults}
@@ -128,7 +128,7 @@ def _index() -> dict[str, ModuleEntry]:
 
 @cache
 def _whole() -> frozenset[str]:
-    """List repositories whose cluster modules are all known."""
+    """List repositories of modules whose cluster modules are all known."""
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
@@ -254,7 +254,7 @@ def _is_ignored(words: set[str]) -> bool:
 
 
 def _is_handed_one(given: Set[str]) -> bool:
-    """Whether a call gets an existing cluster as argument."""
+    """Whether a call passes an existing cluster as argument."""
     return not given.isdisjoint(profiles.unread_modules()["handed"])
 
 

@@ -149,7 +149,7 @@ class Module:
         return given
 
     def _default_origin(self, call: nodes.Block, name: str) -> Origin:
-        """Return where a value would be written in the call, if it is ours and the module takes it."""
+        """Return where a value would be written in the user's call, if the module has the variable."""
         fixed = call.header.source.bundled or name in self.configuration.lacks
         return Origin(
             (self.scope.place or call.header,), missing=None if fixed else Missing(call.span, (*call.below, name))
@@ -205,7 +205,7 @@ class Module:
                 yield from module.instances(kind)
 
     def parts(self) -> Iterator[Module]:
-        """Yield the modules that its calls create, and the roots that are parts of it."""
+        """Yield the modules that its calls create, and the roots merged into it."""
         for call in self.configuration.calls:
             yield from self.children(call)
         yield from self.joined
@@ -309,7 +309,7 @@ class Module:
                     yield module, block, True
 
     def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
-        """Yield calls of published modules with the arguments not read: all of them without a skeleton."""
+        """Yield calls of published modules with their unread arguments, all of them without a skeleton."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 found = module.call(name)

@@ -128,7 +128,7 @@ def _check(module: Json) -> None:
 
 
 def _at(part: object, step: str | int) -> object:
-    """Return the part at a key or an index; None if there is none."""
+    """Return the part at a key or index; None without one."""
     if isinstance(part, dict):
         return part.get(step)
     return part[step] if isinstance(part, list) and isinstance(step, int) and step < len(part) else None
@@ -177,7 +177,7 @@ class _Planned(Instance):
     ) -> Datum | None:
         """Combine a planned value with its unknown and sensitive parts.
 
-        A value the provider will choose counts as absent, as in code: unknown in the plan although its code is settled.
+        A value the provider will choose counts as absent, as in code, if its code is settled.
         """
         if any(part is True for part in secret):
             known = Known(None, Origin((node.span if node else self.span,)))

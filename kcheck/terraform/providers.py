@@ -41,7 +41,7 @@ def _module_of(instance: Instance, root: Module) -> Module:
 
 
 def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...]:
-    """Translate provider names into the caller's: by its `providers` map, else the names without alias."""
+    """Translate provider names into the caller's: by its `providers` map, else names without an alias stay."""
     entry = call.body.attributes.get("providers") if call is not None else None
     if entry is None:
         return tuple(name for name in wanted if "." not in name)
@@ -52,7 +52,7 @@ def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...
 
 
 def _named(node: nodes.Expression) -> str:
-    """Return the name or the text that an expression is, such as `aws.west`; empty if it is neither."""
+    """Return the name or text of an expression, such as `aws.west`; empty for other expressions."""
     if isinstance(node, nodes.GetAttr):
         return f"{_named(node.target)}.{node.name}"
     return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""

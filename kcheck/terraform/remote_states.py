@@ -1,4 +1,4 @@
-"""Roots joined by `data "terraform_remote_state"`: its outputs are those of the root that writes the state.
+"""Joins roots by `data "terraform_remote_state"`: its outputs come from the root that writes the state.
 
 https://developer.hashicorp.com/terraform/language/state/remote-state-data
 """
@@ -48,8 +48,8 @@ class States:
     def join(self) -> list[Module]:
         """Let roots read each other's states, and return those that are still roots of their own.
 
-        A root without clusters becomes a part of each that reads its state, and one that reads the state of a single
-        cluster becomes a part of that cluster's root.
+        A root without clusters becomes a part of each root that reads its state. A root that reads the state of a
+        single cluster becomes a part of that cluster's root.
         """
         for root in self._parts:
             root.state_of = partial(self._find, root, root)
@@ -84,7 +84,7 @@ class States:
         return parts.get(folder)
 
     def _add(self, root: Module, top: Module, address: str, name: str = "") -> None:
-        """Make a root a part of another one, in the named environment or that of the same name."""
+        """Make a root a part of another one, in the environment with a given name or the same name."""
         root = self._bound(root, name or top.environment)
         own, inputs, workspace = root.configuration, root.inputs, root.workspace
         part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)
@@ -94,7 +94,7 @@ class States:
 
 
 def _written(root: Module, beside: Callable[[str], list[tuple[str, Body]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the states that a root writes, each with its environment; none if that is not in its code.
+    """Yield the states that a root writes, each with its environment; none if its backend is not in the code.
 
     `beside` lists the files for `-backend-config` of a folder.
     """
@@ -116,7 +116,7 @@ def _values(body: Body, root: Module) -> dict[str, Datum]:
 
 
 def _beside(folder: str, folders: set[str], loader: Loader) -> Iterator[tuple[str, Body]]:
-    """Yield the files for `-backend-config` beside a root, each with the environment that it is named after.
+    """Yield the files for `-backend-config` beside a root, each with the environment it is named after.
 
     https://developer.hashicorp.com/terraform/language/backend#partial-configuration
     """

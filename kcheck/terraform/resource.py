@@ -50,7 +50,7 @@ class BlockRecord:
 
     @property
     def span(self) -> Span:
-        """Header of the block; for a skeleton, the place in the caller that stands for it."""
+        """Header of the block; for a skeleton, the call that it replaces."""
         header = self.block.header
         return self.scope.place or header if header.source.bundled else header
 
@@ -108,7 +108,7 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of an unset attribute: a name, without a place in skeletons and other forms of code."""
+        """Return the origin of an unset attribute; skeletons and other forms of code give only its name."""
         block = self._dynamic(path[0]) if path else None
         if self.block.span.source.bundled or self.block.span.source.derived:
             switch, name = _inputs(block, path[-1]) if block is not None else ("", "")
@@ -154,7 +154,7 @@ class BlockRecord:
         return Known(SetData.of(items, ANYTHING) if unordered else tuple(items), Origin((self.span,)))
 
     def computed(self, name: str) -> Datum:
-        """Return an unset attribute: its identity is known, and the length of some lists."""
+        """Return an unset attribute: its identity is known, and for some lists the length."""
         origin = Origin((self.span,))
         arguments = LISTED.get((self.block.labels[0], name)) if self.block.labels and self.address else None
         if arguments is not None:
@@ -166,7 +166,7 @@ class BlockRecord:
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """Return a list that the provider picks from another one; None if its length is unknown."""
+        """Return a list that the provider selects from another one; None if its length is unknown."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -198,7 +198,7 @@ class Instance(BlockRecord):
 
     @property
     def complete(self) -> bool:
-        """Whether all its attributes are in the code: a skeleton has only those that matter to kcheck."""
+        """Whether all its attributes are in the code: a skeleton has only those kcheck needs."""
         return not self.block.header.source.bundled
 
 
@@ -290,7 +290,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
 
 
 def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unknown | None:
-    """Deduct copies of a block from the budget; return why they are too many, else None."""
+    """Deduct copies of a block from the budget; return the reason if there are too many, else None."""
     try:
         scope.budget.copy(int(number), _COPY + (block.span.end - block.span.start >> 4))
     except BudgetError as error:
@@ -352,7 +352,7 @@ _SWITCH = regex(r"var\.(\w+) \?")
 
 
 def _inputs(block: nodes.Block, name: str) -> tuple[str, str]:
-    """Name the inputs of a skeleton that make a `dynamic` block and set an attribute in it; empty if none."""
+    """List the inputs of a skeleton that create a `dynamic` block and set an attribute in it; empty if none."""
     content = next(iter(block.body.all("content")), block).body.attributes.get(name)
     switch = _SWITCH.match(block.body.attributes["for_each"].value_span.text)
     value = content.value_span.text.removeprefix("var.") if content is not None else ""

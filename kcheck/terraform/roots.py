@@ -57,10 +57,10 @@ class Loader:
     def roots(self, clusters: tuple[str, ...] = (), *, each: bool = True) -> list[Module]:
         """Find the root modules of the tree: uncalled folders and those in the settings.
 
-        Folders of which all files are linked into others are no roots, nor are fragments. Roots are bound once per
-        environment in the settings, else once per workspace if they know a few, else once per variable file beside them
-        if they create resources whose types begin with one of `clusters`. Without `each`, roots that are not in the
-        settings are bound once. Raises ConfigError if a folder or variable file of the settings does not exist.
+        Folders whose files are all linked into others are no roots, nor are fragments. Roots are bound once per
+        environment in the settings, else once per workspace if the code names a few, else once per variable file
+        beside them if they create resources whose types begin with one of `clusters`. Without `each`, roots not in
+        the settings are bound once. Raises ConfigError if a folder or variable file of the settings does not exist.
         """
         folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
         configurations = [self.configuration(folder) for folder in folders]
@@ -91,7 +91,7 @@ class Loader:
         return self._joined(roots, found) if reads else roots
 
     def _is_fragment(self, configuration: Configuration, clusters: tuple[str, ...]) -> bool:
-        """Whether a folder with clusters or pools is copied into roots or rendered; name it as not judged.
+        """Whether a folder with clusters or pools is meant to be copied or rendered; record it as not judged.
 
         It has no `terraform` or `provider` block, and refers to a resource and one more name that it does not declare.
         """
@@ -107,7 +107,7 @@ class Loader:
         return True
 
     def _joined(self, roots: list[Module], found: Mapping[str, Sequence[Environment]]) -> list[Module]:
-        """Join roots that read each other's states, each in the environment of its reader's name."""
+        """Join roots that read each other's states, each in the environment of its reader."""
 
         def bound(root: Module, name: str) -> Module:
             own = next((one for one in found.get(root.configuration.folder, ()) if one.name == name), None)
@@ -117,7 +117,7 @@ class Loader:
         return joined
 
     def _units(self, by_root: dict[str, list[Environment]]) -> tuple[list[Module], set[str]]:
-        """Bind the stacks of Terragrunt; return them and the folders of their modules."""
+        """Bind Terragrunt's stacks; return them and the folders of their modules."""
         units = import_module("kcheck.terraform.terragrunt.units").Terragrunt(self)
         roots: list[Module] = list(units.stacks(by_root))
         for root in roots:
@@ -144,7 +144,7 @@ class Loader:
     def _each(
         self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
     ) -> list[Module]:
-        """Bind a root once per workspace if it knows a few, else once per environment beside it."""
+        """Bind a root once per workspace if the code names a few, else once per environment beside it."""
         names = [] if self.config.workspace else self._known_workspaces(configuration)
         given = [name for name in names if self.variables.is_given(name)]
         if len(given) == 1:
@@ -226,7 +226,7 @@ class Loader:
                 yield path
 
     def _own_folder(self, configuration: Configuration, block: nodes.Block) -> str | None:
-        """Find the folder of this repository that a call names by the published address."""
+        """Find the folder of this repository that a call names by its published address."""
         found = self._copies.own_folder(configuration.folder, _text(block, "source") or "")
         folder = self.tree.folder(found.path) if found is not None else None
         if found is None or folder is None or not folder.terraform or folder.path == configuration.folder:
@@ -244,7 +244,7 @@ class Loader:
         return missing_modules.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else why not."""
+        """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else say why not."""
         source = _text(block, "source")
         if source is None:
             return "its source is not a literal string"
@@ -287,7 +287,7 @@ def _mentions_workspace(folder: Folder) -> bool:
 
 
 def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:
-    """Yield folders of which all files are linked into others, and are judged there."""
+    """Yield folders whose files are all linked into others, where they are judged."""
     files = {folder: {source.path for source in folder.terraform} for folder in folders}
     own = {
         folder: {path for path in paths if (os.path.dirname(path) or ".") == folder.path}

@@ -215,7 +215,7 @@ _ARITHMETIC = frozenset("+-*/%")
 
 
 def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
-    """Return the type of an expression that may fail, such as the other branch of a conditional."""
+    """Return the type of an expression that may fail, such as the unused branch of a conditional."""
     try:
         return type_of(evaluate(node))
     except EvaluationError:

@@ -89,7 +89,7 @@ def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object, bud
 
 
 def absent(default: Datum, origin: Origin) -> Datum:
-    """Give a default the place of the absent or null value that it replaces."""
+    """Place a default at the absent or null value that it replaces."""
     if isinstance(default, Unknown):
         return default
     value = default.value

@@ -249,7 +249,7 @@ def _environments(folder: str, sets: dict[str, set[str]], missing: set[str], as_
 
 
 def _stands_alone(path: str, sets: dict[str, set[str]], missing: set[str]) -> bool:
-    """Whether a file sets a missing variable and overlaps with no other file."""
+    """Whether a file sets a missing variable and shares no variables with other files."""
     rest = [names for other, names in sets.items() if other != path]
     return bool(rest and sets[path] & missing) and not any(sets[path] & names for names in rest)
 

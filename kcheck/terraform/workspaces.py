@@ -36,7 +36,7 @@ _FALLBACK = frozenset({"try", "can", "fileexists"})
 def known_to(root: Module) -> list[str]:
     """List the workspace names in the code, sorted; `default` stands for all others.
 
-    An indexed map must have a key for the workspace, so only keys common to all such maps count, if there are any.
+    An indexed map must have a key for each workspace, so only keys common to all such maps count, if there are any.
     """
     finder = _Finder(root.files)
     seen = set()
@@ -73,8 +73,8 @@ def _entries(body: nodes.Body) -> Iterator[nodes.Attribute]:
 class _Finder:
     """Collects workspace names: required sets, and names that are only compared.
 
-    `required` pairs each set with the map it comes from, as written. `bases` are keys that the code itself reads from
-    such maps, for values shared by all workspaces.
+    `required` pairs each set with its map, as written. `bases` are keys that the code itself reads from such maps, for
+    values shared by all workspaces.
     """
 
     def __init__(self, files: Files) -> None:

@@ -1,4 +1,4 @@
-"""Numbers as far as they are known."""
+"""Numbers with bounds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from kcheck.text.values import Known, Origin, Unknown, Value, because
 
 
 class Amount(Struct, frozen=True):
-    """A number from `low` to `high`, which is None without an upper end; `why` says why the ends differ.
+    """A number from `low` to `high`, which is None without an upper bound; `why` explains different bounds.
 
-    `origin` is where the number comes from, if that is not the thing that it is about.
+    `origin` is where the number comes from, if not from the object it describes.
     """
 
     low: int = 0
@@ -20,7 +20,7 @@ class Amount(Struct, frozen=True):
 
     @property
     def exact(self) -> int | None:
-        """The number if both ends are equal, else None."""
+        """The number if both bounds are equal, else None."""
         return self.low if self.low == self.high else None
 
     @property
@@ -29,7 +29,7 @@ class Amount(Struct, frozen=True):
         return not self.low and self.high is None
 
     def __add__(self, other: Amount) -> Amount:
-        """Add two amounts; without an upper end where one of them has none."""
+        """Add two amounts; without an upper bound if one has none."""
         high = None if self.high is None or other.high is None else self.high + other.high
         return Amount(self.low + other.low, high, self.why or other.why)
 
@@ -39,7 +39,7 @@ class Amount(Struct, frozen=True):
         return Amount(low, None if self.high is None else max(0, self.high - other.low), self.why or other.why)
 
     def __mul__(self, other: Amount) -> Amount:
-        """Multiply by an amount; without an upper end where one of the two has none."""
+        """Multiply by an amount; without an upper bound if one of the two has none."""
         high = None if self.high is None or other.high is None else self.high * other.high
         return Amount(self.low * other.low, high, self.why or other.why)
 
@@ -50,7 +50,7 @@ class Amount(Struct, frozen=True):
         return False if other.high is not None and self.low >= other.high else None
 
     def value(self, origin: Origin) -> Value[int]:
-        """Return the number as a value, with this origin if it has none; Unknown if it is not exact."""
+        """Return the number as a value, with this origin by default; Unknown if it is not exact."""
         if self.exact is not None:
             return Known(self.low, self.origin or origin)
         why, ends = self.why or Unknown(""), None if self.is_open else (self.low, self.high)
@@ -58,7 +58,7 @@ class Amount(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        """The number as a column has it: 120, 100-140, or 100+ without an upper end; ? where neither is known."""
+        """The number for a column: 120, 100-140, or 100+ without an upper bound; ? if nothing is known."""
         if self.exact is not None:
             return f"{self.low:,}"
         if self.high is None:
@@ -74,12 +74,12 @@ class Amount(Struct, frozen=True):
 
 
 def exactly(number: int) -> Amount:
-    """Return the amount that is one number."""
+    """Return the amount for an exact number."""
     return Amount(number, number)
 
 
 def amount_of(value: Value[int]) -> Amount:
-    """Return a value as an amount, with the ends of an unknown one if they are known."""
+    """Return a value as an amount; an unknown one with its bounds, if known."""
     if isinstance(value, Known):
         return exactly(value.value)
     low, high = (value.between if isinstance(value, Unknown) else None) or (0, None)

@@ -66,7 +66,7 @@ def compiled(name: str, kind: object = None) -> Any:
 
 
 def packed(data: object) -> bytes:
-    """Encode plain data as a file of the wheel: a checksum and MessagePack."""
+    """Encode plain data for a file in the wheel: a checksum and MessagePack."""
     from msgspec import msgpack
 
     content = msgpack.encode(data)
@@ -74,7 +74,7 @@ def packed(data: object) -> bytes:
 
 
 def unpacked(file: bytes, kind: object = None) -> Any:
-    """Decode a file of the wheel; None if it is damaged."""
+    """Decode a file in the wheel; None if it is damaged."""
     from msgspec import msgpack
 
     decode = msgpack.Decoder(kind).decode if kind else msgpack.decode

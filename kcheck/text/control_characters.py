@@ -1,4 +1,4 @@
-"""Escape text from repositories, so that terminals and logs of CI jobs do not act on it.
+"""Escape text from repositories, so that terminals and CI logs do not act on it.
 
 Names, paths, comments and values come from a repository that anybody may write to. A terminal acts on control
 characters; bidirectional marks and characters without a width disguise text; the runners of GitHub, Azure and TeamCity

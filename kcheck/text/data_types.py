@@ -1,4 +1,4 @@
-"""Terraform's types, and values that have one: lists, sets, maps and typed nulls.
+"""Terraform's types, and typed values: lists, sets, maps and typed nulls.
 
 A plain tuple is one of Terraform's tuples, a plain dict one of its objects: their types follow from their parts.
 """
@@ -44,22 +44,22 @@ PRIMITIVE = frozenset({"string", "number", "bool"})
 
 
 def list_of(element: Type) -> Type:
-    """Return the type of lists with such elements."""
+    """Return the type of a list with these elements."""
     return Type("list", (element,))
 
 
 def set_of(element: Type) -> Type:
-    """Return the type of sets with such elements."""
+    """Return the type of a set with these elements."""
     return Type("set", (element,))
 
 
 def map_of(element: Type) -> Type:
-    """Return the type of maps with such elements."""
+    """Return the type of a map with these elements."""
     return Type("map", (element,))
 
 
 class _Typed:
-    """Elements that are all of the type `element`."""
+    """Elements that all have the type `element`."""
 
     element: Type
 
@@ -94,12 +94,12 @@ def each(
 
 
 class Null(Known[None], kw_only=True):
-    """A null of a type, such as an absent attribute of an object."""
+    """A typed null, such as an absent attribute of an object."""
 
     type: Type
 
 
 class Short(Known["int | Fraction"], kw_only=True):
-    """A number of lower precision than others, such as a count or a quotient of counts."""
+    """A number with lower precision than usual, such as a count or a quotient of counts."""
 
     bits: int

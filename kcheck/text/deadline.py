@@ -1,6 +1,6 @@
-"""End a run early: when its time is over, or when it is cancelled.
+"""End a run early: at its time limit, or when it is cancelled.
 
-Timers end it at once where the system has them; everything else is checked between units of work.
+Timers end it at once if the system has them; everything else is checked between units of work.
 """
 
 import time
@@ -13,7 +13,7 @@ _REPORT = 10.0
 
 
 class DeadlineError(BaseException):
-    """The time is over. Not an Exception, so that nothing takes it for bad input."""
+    """The time limit was reached. Not an Exception, so that no handler takes it for bad input."""
 
 
 class CancelledError(BaseException):
@@ -28,7 +28,7 @@ class _State:
 
 
 def start(seconds: float) -> None:
-    """Start the countdown; it raises again if the report does not end in time either."""
+    """Start the countdown; it raises again if the report is late, too."""
     import signal
 
     _State.seconds = seconds
@@ -38,14 +38,14 @@ def start(seconds: float) -> None:
 
 
 def stop() -> None:
-    """Stop the countdown before work that is quick, or must not be left half done."""
+    """Stop the countdown before work that is quick, or must not be interrupted."""
     if _State.end is not None:
         _count(0)
         _State.end = None
 
 
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
-    """Run an action in this thread until a function cancels it; one thread at a time has such a run.
+    """Run an action in this thread until a function cancels it; only one thread at a time.
 
     Raises CancelledError if the function returned true.
     """
@@ -67,7 +67,7 @@ def check() -> None:
 
 
 def check_cancelled() -> None:
-    """Raise if the run was cancelled, however much time is left; called while a report is made.
+    """Raise if the run was cancelled, whatever time is left; called while a report is made.
 
     Raises CancelledError if it was cancelled.
     """
@@ -81,7 +81,7 @@ def reason() -> str:
 
 
 def _end() -> NoReturn:
-    """Restart the countdown for the report, so that the timer and `check` do not both end it, and raise.
+    """Restart the countdown for the report, so that the timer and `check` do not both end the run, and raise.
 
     Raises DeadlineError always.
     """

@@ -6,7 +6,7 @@ class Error(Exception):
 
 
 class FailedError(Error):
-    """Something that failed though kcheck was used rightly: no usage of the command helps."""
+    """A failure that is not a usage error, so that no help on the command is shown."""
 
 
 def description(error: BaseException) -> str:

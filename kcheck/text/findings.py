@@ -1,4 +1,4 @@
-"""Findings, and the changes that fix them; no syntax and no edits."""
+"""Findings, and the changes that fix them; without syntax or edits."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(Struct, frozen=True):
-    """A new value at the place of an origin, or with `append` a new item of a list.
+    """A new value for an existing place in the code, or with `append` a new item of a list.
 
-    `name` is the field of the thing with the id `owner`, whose kind is `subject`.
+    `name` is the field of the object with the id `owner`, whose kind is `subject`.
     """
 
     origin: Origin
@@ -47,12 +47,12 @@ class Change(Struct, frozen=True):
 
     @property
     def place(self) -> Span | Missing:
-        """Place where it is written, or would be; equal for shared values."""
+        """Where it is written, or would be; equal for shared values."""
         return self.origin.missing or self.origin.written
 
     @property
     def key(self) -> str:
-        """Name in the code: an attribute, a key or a flag; else kcheck's word."""
+        """Name in the code: an attribute, a key or a flag; else kcheck's own word."""
         own = self.origin.missing.path if self.origin.missing else ()
         last = last_key(own) if _PARTS.isdisjoint(own) else ""  # else the keys above it, from its file, count
         return last or last_key(self.origin.path) or (self.subject if self.name == "text" else self.name)
@@ -106,7 +106,7 @@ class Fix(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """Another place that a finding concerns."""
+    """Another span that a finding concerns."""
 
     span: Span
     message: str
@@ -124,12 +124,12 @@ def unnumbered(text: str) -> str:
 
 
 class Finding(Struct, frozen=True):
-    """A problem at a place: `message` is the headline, `details` are sentences below it.
+    """A problem in the code: `message` is the headline, `details` are sentences below it.
 
-    `anchors`: places where a comment can suppress it. `help`: instructions for a person, one a line, where kcheck
-    cannot change the value. `also`: other objects with the same place or cause. `about`: distinguishes findings of a
-    file itself. `parts`: findings that were merged into it. `small`: its size is known and below the thresholds of its
-    rule, which is no reason to change shared values.
+    `anchors`: spans where a comment can suppress it. `help`: instructions for a person, one per line, if kcheck cannot
+    change the value. `also`: other objects with the same place or cause. `about`: distinguishes findings on a whole
+    file. `parts`: findings that were merged into it. `small`: its size is known and below the thresholds of its rule,
+    which is no reason to change shared values.
     """
 
     rule: str
@@ -160,7 +160,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def identities(self) -> frozenset[Identity]:
-        """Identities across runs, one for each object."""
+        """Identities across runs, one per object."""
         if self.parts:
             return frozenset().union(*(part.identities for part in self.parts))
         path = self.span.source.path
@@ -193,14 +193,14 @@ _AT = regex(r":\d+(?=:|$)")
 
 
 def _unnumbered(name: str, path: str) -> str:
-    """Remove the line number from an object that is named after a place in the file."""
+    """Remove the line number from an object's name, if the name is a line of the file."""
     return path + _AT.sub("", name[len(path) :], count=1) if name.startswith(f"{path}:") else name
 
 
 class UnknownInput(Struct, frozen=True):
-    """Reason why a check's input is unknown, the same one wherever it comes from.
+    """Reason why a check's input is unknown, equal for all checks that need it.
 
-    `cause` is the missing input alone; `place` is where the code asks for it, if known.
+    `cause` is the missing input alone; `place` is where the code uses it, if known.
     """
 
     reason: str
@@ -215,7 +215,7 @@ class UnknownInput(Struct, frozen=True):
 
 
 def unknown_input(value: Unset | Unknown) -> UnknownInput:
-    """Return the input that a value waits for; places in bundled code do not count."""
+    """Return the input that a value waits for, without places in bundled code."""
     origin = value.origin.outside(None) if value.origin else None
     return UnknownInput(reason_of(value), cause_of(value), origin.written if origin and origin.spans else None)
 

@@ -33,12 +33,12 @@ def parse_cidr(text: str) -> IPv4Network | None:
 
 
 def range_of(text: str) -> IPv4Network | None:
-    """Parse a range; where only the prefix is written, as in `/14`, the cloud picks the address."""
+    """Parse a range; if only the prefix is written, as in `/14`, the cloud picks the address."""
     return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 
 
 def prefix_of(cidr: Value[object]) -> int | None:
-    """Return the length of the prefix of an IPv4 range whose address is not known, as in `10.${var.net}.0.0/16`."""
+    """Return the prefix length of an IPv4 range with an unknown address, such as `10.${var.net}.0.0/16`."""
     if isinstance(cidr, Unplaced):
         return cidr.length
     pieces = cidr.pieces if isinstance(cidr, Unrendered) else ()
@@ -57,7 +57,7 @@ def is_ipv6(text: str) -> bool:
 
 
 def is_private(cidr: str) -> bool:
-    """Whether a range is private, so not routed on the internet."""
+    """Whether a range is private: not routed on the internet."""
     network = parse_cidr(cidr)
     return network is not None and any(network.subnet_of(one) for one in map(parse_cidr, _PRIVATE) if one is not None)
 
@@ -78,7 +78,7 @@ def sufficient_prefix(addresses: int, reserved: int) -> int:
 
 
 def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None:
-    """Find the first free block of a prefix length in the networks; None if there is none."""
+    """Find the first free block with a prefix length in some networks; None if there is none."""
     from ipaddress import IPv4Network
 
     used = [network for network in map(parse_cidr, taken) if network is not None]
@@ -114,7 +114,7 @@ def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | No
 
 
 def with_newbits(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
-    """Return the result of `cidrsubnet` with other new bits, if it gave `network` with `bits`; else None.
+    """Return the result of `cidrsubnet` with other new bits, if it returned `network` with `bits`; else None.
 
     The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
     """

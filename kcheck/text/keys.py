@@ -29,7 +29,7 @@ class Reference(str):
 
     @property
     def loose(self) -> bool:
-        """Whether it may turn out to be any key, unlike a value that only the cloud knows."""
+        """Whether it may turn out to be any key, unlike a value only the cloud knows."""
         return not self.identified or (self.datum.symbol is not None and self.datum.symbol.attribute == "text")
 
     @property

@@ -1,4 +1,4 @@
-"""Values that a computation cannot do without."""
+"""Helpers for values that a computation needs."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run
-    """Raised by `need`: a value does not follow from the code; `missing` has the reason."""
+    """Raised by `need` for a value that the code does not determine; `missing` has the reason."""
 
     def __init__(self, missing: Unknown) -> None:
         super().__init__(missing.reason)
@@ -26,7 +26,7 @@ def need(value: Value[T]) -> T: ...
 @overload
 def need(value: T | Unknown) -> T: ...
 def need(value: object) -> object:
-    """Return a value that a computation cannot do without. Raises NotKnown if it is unknown or unset."""
+    """Return a value that a computation needs. Raises NotKnown if it is unknown or unset."""
     if isinstance(value, Amount):
         value = value.value(Origin(()))
     if isinstance(value, Unset):
@@ -42,12 +42,12 @@ def if_set(value: Value[T]) -> T | None:
 
 
 def first_unknown(values: Iterable[object]) -> Unknown | None:
-    """Return the first of some values that is unknown."""
+    """Return the first unknown value."""
     return next((value for value in values if isinstance(value, Unknown)), None)
 
 
 def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
-    """Make a function return the reason where it lacks a value that it needs."""
+    """Make a function return the reason as Unknown if a value it needs is missing."""
 
     @wraps(function)
     def attempt(*args: P.args, **kwargs: P.kwargs) -> T | Unknown:
@@ -60,7 +60,7 @@ def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
 
 
 def or_none(function: Callable[P, T]) -> Callable[P, T | None]:
-    """Make a function return None where it lacks a value that it needs."""
+    """Make a function return None if a value it needs is missing."""
 
     @wraps(function)
     def attempt(*args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -34,7 +34,7 @@ def either(values: Iterable[Known[T]], reason: str, origin: Origin | None) -> Kn
 
 
 def may_equal(value: Value[str], text: str) -> bool:
-    """Whether the value is this text, or may be."""
+    """Whether the value is, or may be, this text."""
     return any(one.value == text for one in candidates(value)) or (isinstance(value, Unknown) and not candidates(value))
 
 
@@ -54,7 +54,7 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
 
 
 def name_in_code(origin: Origin | None, otherwise: str) -> str:
-    """Name a value as the code does: its variable, else its last reference, else `otherwise`."""
+    """Return the name of a value in the code: its variable, else its last reference, else `otherwise`."""
     uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
     names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
     variable = next((name for name in names if name.startswith("var.")), None)
@@ -62,7 +62,7 @@ def name_in_code(origin: Origin | None, otherwise: str) -> str:
 
 
 def distinct(items: Sequence[Datum]) -> int | None:
-    """Count the distinct values of a list, of one element whatever it is; None if two may be equal.
+    """Count the distinct values of a list, or of one element; None if two may be equal.
 
     Values that only the cloud knows differ by identity: `names[0]` is not `names[1]`.
     """
@@ -78,19 +78,19 @@ def distinct(items: Sequence[Datum]) -> int | None:
 
 
 def listed(datum: Datum | None) -> tuple[Datum, ...]:
-    """Return the elements of a list, or one value that is none; nothing if absent."""
+    """Return the elements of a list, or a single value as a list; empty if absent."""
     if isinstance(datum, Known) and isinstance(datum.value, tuple):
         return datum.value
     return () if datum is None else (datum,)
 
 
 def string(datum: Datum | None) -> str | None:
-    """Return a text; None for anything else, such as an unknown one."""
+    """Return a text; None for anything else, including unknown text."""
     return datum.value if isinstance(datum, Known) and isinstance(datum.value, str) else None
 
 
 def address_of(datum: object) -> str:
-    """Return the address of the resource that a reference leads to; empty if it is none."""
+    """Return the address of the resource that a reference leads to; empty for other values."""
     return datum.symbol.address if isinstance(datum, Unknown) and datum.symbol is not None else ""
 
 

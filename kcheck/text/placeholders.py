@@ -1,4 +1,4 @@
-"""Placeholders that are filled in later, and encrypted values and files."""
+"""Placeholders to be filled in later, and encrypted values and files."""
 
 import re
 from collections.abc import Iterable
@@ -33,17 +33,17 @@ def first(text: str) -> str:
 
 
 def of_number(text: str) -> str:
-    """Find the placeholder where no text belongs: a word in capitals, such as NUM_NODES, is one, too."""
+    """Find a placeholder for a number: also a word in capitals, such as NUM_NODES."""
     return text if _CAPITALS.fullmatch(text) else first(text)
 
 
 def with_defaults(text: str) -> str:
-    """Replace placeholders by the defaults they name: `4` for `${WORKERS:-4}`."""
+    """Replace placeholders by their defaults: `4` for `${WORKERS:-4}`."""
     return _DEFAULT.sub(r"\1", text) if "${" in text else text
 
 
 def reason(placeholder: str) -> str:
-    """Return why the value of a placeholder is unknown; the same at every place."""
+    """Return why the value of a placeholder is unknown; equal placeholders give equal reasons."""
     return f"`{placeholder}` is a placeholder"
 
 
@@ -88,7 +88,7 @@ def is_encrypted_file(data: bytes) -> bool:
 
 
 def hides_values(data: bytes) -> bool:
-    """Whether sops encrypted values of a file; Secrets, which no rule needs, do not count."""
+    """Whether sops encrypted values in a file; Secrets do not count, as no rule needs them."""
     if b"ENC[" not in data or not _SOPS.search(data):
         return False
     kinds = set(_KIND.findall(data))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     class regex:  # noqa: N801 - used as re.compile is
-        """A pattern compiled on first use: kcheck's 240 take 35 ms, and a run needs a few of them."""
+        """A pattern compiled on first use: all 240 take 35 ms, and a run needs a few of them."""
 
         def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
             self.pattern = pattern

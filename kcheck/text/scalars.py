@@ -42,7 +42,7 @@ class EvaluationError(ValueError):
 
 
 class UncaughtError(EvaluationError):
-    """An error that no `try` catches: Terraform refuses the code, or kcheck cannot compute what Terraform can."""
+    """An error that no `try` catches: Terraform refuses the code, or kcheck cannot compute the result."""
 
 
 class AbsentError(EvaluationError):
@@ -71,7 +71,7 @@ def kind(value: object) -> str:
 
 
 def exact(datum: Known[object]) -> int | Fraction:
-    """Convert a value to a number; a float, kept as the decimal that it prints, to all its digits."""
+    """Convert a value to an exact number; a float counts as the decimal it prints."""
     number = to_number(datum.value)
     return whole(Fraction(float(number))) if type(datum) is Short and datum.bits == _FLOAT else number
 
@@ -91,7 +91,7 @@ def rounded(number: int | Fraction, bits: int = BITS) -> int | Fraction:
 
 
 def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
-    """Split a number into a product of so many bits and a power of two."""
+    """Split a number into a mantissa of some bits and a power of two."""
     unit = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - bits)
     mantissa = round(number / unit)
     return (mantissa, unit) if mantissa.bit_length() <= bits else (round(number / (unit * 2)), unit * 2)
@@ -148,7 +148,7 @@ def _article(value: object) -> str:
 
 
 def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
-    """Return the fewest decimal digits that identify a positive number in so many bits, and its exponent.
+    """Return the fewest decimal digits that identify a positive number at a precision, and its exponent.
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """
@@ -166,7 +166,7 @@ def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
 
 
 def _figures(number: int | Fraction, count: int) -> tuple[str, int]:
-    """Round a positive number to so many digits; return them, and how many stand before the point."""
+    """Round a positive number to some digits; return them, and how many are before the point."""
     found = Context(count, Emin=MIN_EMIN, Emax=MAX_EMAX).divide(Decimal(number.numerator), Decimal(number.denominator))
     return "".join(map(str, found.as_tuple().digits)).ljust(count, "0"), found.adjusted() + 1
 

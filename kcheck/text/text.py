@@ -20,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Position(NamedTuple):
-    """Line and column as people count them: from 1, the column in code points."""
+    """Line and column as editors show them: from 1, the column in code points."""
 
     line: int
     column: int
@@ -31,9 +31,9 @@ class Source:
 
     `path` is as findings print it: relative to the working directory, with forward slashes. `bundled`: part of kcheck,
     so that nothing is reported in it. `derived`: a part of a file in another form, on the same lines, which cannot be
-    edited. `private`: only what a finding is about is ever shown. `syntax`: name of the syntax it was read as.
+    edited. `private`: only the lines of a finding are ever shown. `syntax`: name of the syntax it was read as.
 
-    Not a Struct: to find out that there is nothing to check must not take the 25 ms of importing msgspec.
+    Not a Struct: finding out that there is nothing to check must not take the 25 ms of importing msgspec.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Source:
 
     @cached_property
     def uneditable(self) -> Source:
-        """Source of values that stand in another form in this file, so that no fix edits them."""
+        """Source for values that are written in another form here, so that no fix edits them."""
         return self if self.derived else Source(self.path, self.data, derived=True)
 
     @cached_property
@@ -145,12 +145,12 @@ class Span(NamedTuple):
 
     @property
     def finish(self) -> Position:
-        """Position of the end: the first one after the span."""
+        """Position after the last byte of the span."""
         return self.source.position(self.end)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the place, from the top of the file down; empty if its syntax has no outline."""
+        """Keys that lead to the span, from the top of the file; empty if its syntax has no outline."""
         keys = cast("Callable[[Span], tuple[str, ...]] | None", self._outline(0))
         return keys(self) if keys is not None else ()
 
@@ -164,7 +164,7 @@ class Span(NamedTuple):
         return find(self, name) if find is not None else None
 
     def _outline(self, number: int) -> object:
-        """Import a function of the outline of its syntax; None if it has none."""
+        """Import a function of its syntax's outline; None if it has none."""
         module, *functions = _OUTLINES.get(self.source.syntax, ("",))
         return getattr(import_module(f"kcheck.text.syntax.{module}"), functions[number]) if functions[number:] else None
 
@@ -179,7 +179,7 @@ _OUTLINES = {
 
 
 class Problem(Struct, frozen=True):
-    """A part of a file that could not be read: message and place."""
+    """A part of a file that could not be read: message and span."""
 
     message: str
     span: Span
@@ -197,8 +197,8 @@ def not_text(span: Span) -> Problem | None:
 class Skipped(Struct, frozen=True):
     """Something that was not read: a folder, a file, a module call, the output of another tool.
 
-    `line` is 0 for a whole file or folder. `remedy`: how to have it read, if there is a way. `by_choice`: kcheck leaves
-    it out on purpose, such as third-party code, so that it is no gap. `what`: words for what happened to it.
+    `line` is 0 for a whole file or folder. `remedy`: how to have it read, if possible. `by_choice`: kcheck leaves it
+    out on purpose, such as third-party code, so that it is no gap. `what`: words for what happened to it.
     """
 
     path: str
@@ -271,7 +271,7 @@ def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Group things by a key, in their order."""
+    """Group items by a key, in their order."""
     result: dict[K, list[T]] = {}
     for thing in things:
         result.setdefault(key(thing), []).append(thing)

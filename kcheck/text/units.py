@@ -1,4 +1,4 @@
-"""Format and parse numbers in the units that people use."""
+"""Format and parse numbers with the usual units."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,7 +13,7 @@ _SECONDS: dict[str, int | Fraction] = {"h": 3600, "m": 60, "s": 1, "ms": Fractio
 
 
 def decimal_number(number: Fraction) -> float:
-    """Convert to a float, or to an int where floats end."""
+    """Convert to a float, or to an int if too large for a float."""
     try:
         return float(number)
     except OverflowError:
@@ -83,7 +83,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Cut a text to so many characters, with three dots if it was longer."""
+    """Cut a text to a number of characters, with three dots if it was longer."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 
@@ -102,7 +102,7 @@ _NOUN = regex(
 
 
 def singular(text: str) -> str:
-    """Make the noun of a text singular, for use after the number 1."""
+    """Make the noun at the end of a text singular, for use after the number 1."""
     return _NOUN.sub(lambda match: match[1] + _one(match[2]), text, count=1) if _NOUN.match(text) else text
 
 
@@ -129,7 +129,7 @@ def readable(seconds: int) -> str:
 
 
 def dollars(mills: int | Fraction) -> str:
-    """Format thousandths of a dollar, with cents where they matter: 5,000, 55.04, 5."""
+    """Format thousandths of a dollar, with cents if they matter: 5,000, 55.04, 5."""
     cents = round(mills / Fraction(10))
     return f"{cents / 100:.2f}" if cents % 100 and cents < 10_000 else f"{cents / 100:,.0f}"
 

@@ -26,7 +26,7 @@ Data: TypeAlias = "str | int | bool | list[Data] | dict[str, Data]"
 
 
 class Missing(Struct, frozen=True, gc=False):
-    """Place where an absent value would be written.
+    """Where an absent value would be written.
 
     `container`: existing block or mapping. `path`: missing names below it: nested blocks or mappings, and last the
     attribute. An empty path is for a part of a default that can only be written as a whole.
@@ -36,16 +36,16 @@ class Missing(Struct, frozen=True, gc=False):
     path: tuple[str, ...]
 
     def below(self, name: str) -> Missing:
-        """Return the place of an attribute of the absent value."""
+        """Return where an attribute of the absent value would be written."""
         return Missing(self.container, (*self.path, name))
 
 
 class Origin(Struct, frozen=True, gc=False):
     """Origin of a value: a chain of spans from where it is written to its last use.
 
-    `literal`: whether the first span is a literal that can be replaced. `missing`: place of an absent value that takes
-    a default; its span is that of its container. `why`: why only a person can write there, though the place is known.
-    `within`: keys below the place, if that is of something larger.
+    `literal`: whether the first span is a literal that can be replaced. `missing`: where an absent value with a default
+    would be written; its span is that of its container. `why`: why only a person can write there, though the place is
+    known. `within`: keys inside the span, if the value is a part of something larger.
     """
 
     spans: tuple[Span, ...]
@@ -56,14 +56,14 @@ class Origin(Struct, frozen=True, gc=False):
 
     @property
     def written(self) -> Span:
-        """Place where the value is written, or would be."""
+        """Where the value is written, or would be."""
         return self.spans[0]
 
     @property
     def path(self) -> tuple[str, ...]:
         """Keys of the value, from the outermost block or map to its own name.
 
-        In HCL ('resource "azurerm_kubernetes_cluster" "main"', "sku_tier"), of a flag (..., "args", "--expander").
+        In HCL ('resource "azurerm_kubernetes_cluster" "main"', "sku_tier"), for a flag (..., "args", "--expander").
         """
         if not self.spans:
             return ()
@@ -72,20 +72,20 @@ class Origin(Struct, frozen=True, gc=False):
         return (*self.missing.container.keys, *self.missing.path)
 
     def used(self, span: Span) -> Origin:
-        """Add a reference at `span`; references in skeletons are left out."""
+        """Add a reference at `span`; leave out references in skeletons."""
         if span.source.bundled or span in self.spans:
             return self
         return replace(self, spans=(*self.spans, span))
 
     def below(self, name: str) -> Origin:
-        """Return where an attribute would be written that the object with this origin lacks."""
+        """Return where a missing attribute of the object with this origin would be written."""
         if not self.spans or (self.missing and not self.missing.path):
             return self
         missing = self.missing or Missing(self.written, ())
         return Origin((self.written,), missing=missing.below(name), why=self.why)
 
     def outside(self, place: Span | None) -> Origin:
-        """Remove the spans of skeletons; a value written only there gets `place`."""
+        """Remove the spans of skeletons; a value written only in skeletons gets `place`."""
         if not self.spans or not self.spans[0].source.bundled:
             return self
         spans = tuple(span for span in self.spans if not span.source.bundled)
@@ -94,7 +94,7 @@ class Origin(Struct, frozen=True, gc=False):
 
 
 class Overlaid(Origin, frozen=True, gc=False, kw_only=True):
-    """An origin that others may share; `own` is where an overlay would write its own value."""
+    """An origin that others may share; `own` is where an overlay would set a separate value."""
 
     own: Missing
 
@@ -114,7 +114,7 @@ class Symbol(NamedTuple):
 
 
 class Known(Struct, Generic[T_co], gc=False):
-    """A value that follows from the code."""
+    """A value determined by the code."""
 
     value: T_co
     origin: Origin
@@ -149,10 +149,10 @@ NOTHING = Unset(Origin(()))
 
 
 class Unknown(Struct):
-    """A value that does not follow from the code. `reason` names the missing input.
+    """A value not determined by the code. `reason` names the missing input.
 
     `symbol` keeps the identity of a value that only exists after apply, so that links can be followed. `cause` is the
-    missing input alone where the reason says what follows from it. `between` are the known ends of a number.
+    missing input alone if the reason says more. `between` are the known bounds of a number.
     """
 
     reason: str
@@ -175,13 +175,13 @@ class Unencoded(Unknown, kw_only=True):
 
 
 class Subnetwork(Known[str], kw_only=True):
-    """A range from `cidrsubnet`; `newbits` is how much longer its prefix is."""
+    """A range from `cidrsubnet`; `newbits` is the number of bits added to the prefix."""
 
     newbits: Known[int]
 
 
 class Unplaced(Unknown, kw_only=True):
-    """A range whose address is not known; `length` is that of its prefix."""
+    """A range with an unknown address; `length` is its prefix length."""
 
     length: int
 
@@ -195,13 +195,13 @@ class Piece(Struct, frozen=True):
 
 
 class Rendered(Known[str], kw_only=True):
-    """Text made by a template, with its pieces."""
+    """Text from a template, with its pieces."""
 
     pieces: tuple[Piece, ...]
 
 
 class Unrendered(Unknown, kw_only=True):
-    """Text of a template with unknown parts, which have no text."""
+    """Text from a template with unknown parts, so that the text is unknown."""
 
     pieces: tuple[Piece, ...]
 
@@ -212,7 +212,7 @@ def with_origin(value: V, origin: Origin) -> V:
 
 
 def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
-    """Return the pieces of a text that a template made; none for other values."""
+    """Return the pieces of a text from a template; none for other values."""
     return value.pieces if isinstance(value, Rendered | Unrendered) else ()
 
 
@@ -223,7 +223,7 @@ class Either(Unknown, kw_only=True):
 
 
 class Partial(Unknown, kw_only=True):
-    """A partly known collection: `part` is in it, and any number like each of `rest`.
+    """A partly known collection: `part` is in it, and any number of elements like each of `rest`.
 
     Both are of one type. A keyed entry of `rest` is there or not.
     """
@@ -238,7 +238,7 @@ class Partial(Unknown, kw_only=True):
 
 
 class AtLeast(Unknown, kw_only=True):
-    """A map or list with this `part`, to which something unread may add."""
+    """A map or list with this `part`, to which unread code may add."""
 
     part: tuple[Datum, ...] | dict[str, Datum] | None
 
@@ -255,14 +255,14 @@ def candidates(value: Value[T]) -> tuple[Known[T], ...]:
 
 
 class Joined(Unknown, kw_only=True):
-    """Text that `join` could not make because some of its parts are unknown."""
+    """Result of a `join` with unknown parts."""
 
     separator: str
     parts: tuple[Datum, ...]
 
 
 class Answer(Unknown, kw_only=True):
-    """Result of a data source; `echo` has the attributes of its query."""
+    """Result of a data source; `echo` has its query arguments."""
 
     echo: Callable[[str], Datum | None]
 
@@ -310,7 +310,7 @@ class Record(Protocol):
 
     @property
     def span(self) -> Span:
-        """Place where it is written."""
+        """Where it is written."""
 
     def entry(self, name: str) -> Datum | None:
         """Return the value of an attribute; None if it is not set."""
@@ -322,21 +322,21 @@ class Record(Protocol):
         """Return the names of its attributes and the types of its nested blocks."""
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of something that is not set below this record."""
+        """Return the origin of an unset value below this record."""
 
 
 def parts(value: object) -> Iterable[Datum]:
-    """Return the elements of a collection; none for anything else."""
+    """Return the elements of a collection; none for other values."""
     return value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
 
 
 def known(value: Value[T]) -> T | None:
-    """Return the value; None if it is not known."""
+    """Return the value; None if it is unknown or unset."""
     return value.value if isinstance(value, Known) else None
 
 
 def sure(value: Value[T]) -> T | None:
-    """Return the value, or the part of it that is known; None if it is unknown."""
+    """Return the value, or its known part; None if it is unknown."""
     return cast("T", value.part) if isinstance(value, AtLeast) else known(value)
 
 
@@ -370,19 +370,19 @@ def reason_of(value: Value[object]) -> str:
 
 
 def cause_of(value: Value[object]) -> str:
-    """Return the first cause of a missing value: the missing input."""
+    """Return the root cause of a missing value: the missing input."""
     return (value.cause if isinstance(value, Unknown) else "") or reason_of(value)
 
 
 def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
-    """Return a value that is unknown because another one is missing; `text` says what follows from that."""
+    """Return an unknown value, because another one is missing; `text` says what follows from that."""
     reason, cause = reason_of(missing), cause_of(missing)
     reason = f"{text}: {reason}" if text else reason
     return Unknown(reason, origin, cause="" if cause == reason else cause)
 
 
 def _at(span: Span) -> str:
-    """Format a place; empty outside the user's code."""
+    """Format a span; empty outside the user's code."""
     return "" if span.source.bundled or span.source.private else f" in {span.location}"
 
 
@@ -400,7 +400,7 @@ def total(values: Iterable[Value[int]]) -> int | Unknown:
 
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
-    """Apply a function to a known value or to each candidate; others stay."""
+    """Apply a function to a known value or to each candidate; other values stay."""
     if type(value) is Either:
         options: tuple[Known[T], ...] = candidates(value)
         if not options or any(one.value is None for one in options):
@@ -412,7 +412,7 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
 
 
 def bare(value: Unknown) -> Unknown:
-    """Return why a value is unknown, without its candidates and ends, which are not those of what follows from it."""
+    """Return why a value is unknown, without its candidates and bounds, which do not apply to derived values."""
     return Unknown(value.reason, value.origin, value.symbol, value.cause)
 
 

@@ -20,12 +20,12 @@ class Range(NamedTuple):
     high: Version
 
     def both(self, other: Range) -> Range | None:
-        """Return the versions that lie in both; None if none does."""
+        """Return the versions in both ranges; None if there are none."""
         found = Range(max(self.low, other.low), min(self.high, other.high))
         return found if found.low < found.high else None
 
     def reaches(self, version: str) -> bool:
-        """Whether the newest version of the range is that version, or newer."""
+        """Whether the newest version of the range is at least that version."""
         found = parse(version)
         return found is not None and self.high > found.low
 

@@ -1,4 +1,4 @@
-"""Nodes of YAML trees with their bytes. `syntax/yaml.py` makes them."""
+"""Nodes of YAML trees with their bytes. `syntax/yaml.py` creates them."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class Mapping(_Node):
 
 
 class Stated(Mapping, kw_only=True):
-    """A map that stands for code in another form; `absent` gives the place of what it lacks at a path."""
+    """A map that replaces code in another form; `absent` returns where a missing value would be written."""
 
     absent: Callable[[tuple[str, ...]], Origin]
 
 
 class Patched(Mapping, kw_only=True):
-    """A map that an overlay changes; `patch` is the overlay's part."""
+    """A map changed by an overlay; `patch` is the overlay's part."""
 
     patch: Span
 

@@ -1,4 +1,4 @@
-"""Wait for changes of files by polling, which works on every system and file system."""
+"""Wait for file changes by polling, which works on every system and file system."""
 
 import os
 import time
@@ -47,7 +47,7 @@ class Watcher:
                     self._seen.setdefault(name, stamp)
 
     def wait(self) -> list[str]:
-        """Wait for changes until no more follow; return the paths that were written, created or removed."""
+        """Wait for changes and until they stop; return the paths that were written, created or removed."""
         before = self._seen
         while (now := self._look()) == before:
             time.sleep(self._pause)

@@ -135,7 +135,7 @@ def _flatten(given: Datum) -> list[Datum] | Datum:
 
 
 def _flat(given: Datum, why: Unknown | None) -> Iterator[tuple[Datum, Unknown | None]]:
-    """Yield the elements of nested lists, with a reason where their number is unknown."""
+    """Yield the elements of nested lists, with a reason if their number is unknown."""
     found = [(item, why or missing) for item, missing in items_of(given)]
     single = any(isinstance(item, Known) and not isinstance(item.value, tuple) for item, _ in found)
     for item, doubt in found:

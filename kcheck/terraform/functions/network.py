@@ -53,7 +53,7 @@ def _range(datum: Datum) -> str:
 
 
 def _sized(datum: Datum) -> str | Unplaced:
-    """Read the text of a CIDR, or of one whose address is not known the length."""
+    """Read the text of a CIDR; if its address is unknown, only the prefix length."""
     length = prefix_of(datum) if isinstance(datum, Unknown) else None
     return _range(datum) if length is None else Unplaced(reason_of(datum), length=length)
 

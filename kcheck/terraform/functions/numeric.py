@@ -45,7 +45,7 @@ def _sum(values: tuple[Datum, ...]) -> int | Fraction:
 
 
 def _float(compute: Callable[[], float]) -> Fraction:
-    """Compute with floats like Terraform's log and pow; return the decimal that the float prints."""
+    """Compute with floats, like Terraform's log and pow; return the decimal as printed."""
     try:
         result = compute()
     except (ZeroDivisionError, OverflowError):
@@ -114,7 +114,7 @@ def _power(value: float, power: float) -> float:
 
 
 def _digits(datum: Datum) -> str:
-    """Return the text of a number; parseint() takes no number itself."""
+    """Return the text of a number for parseint(), which refuses numbers."""
     value = present(datum)
     if not isinstance(value, str):
         raise EvaluationError("parseint() reads strings only")

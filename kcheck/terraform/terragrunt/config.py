@@ -251,7 +251,7 @@ class Config:
 
 
 def _asks_values(node: nodes.Expression) -> bool:
-    """Whether an expression needs `values` outside `try` and `can`."""
+    """Whether an expression uses `values` outside of `try` and `can`."""
     if isinstance(node, nodes.Variable):
         return node.name == "values"
     tried = isinstance(node, nodes.Call) and node.name in ("try", "can")

@@ -247,7 +247,7 @@ _MOST_BYTES = 100_000
 
 
 def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes.Block]) -> None:
-    """Add a unit's providers to its root module, under aliases of the unit, and pass them to its call."""
+    """Add a unit's providers to its root module, under aliases, and pass them to its call."""
     entries: list[tuple[nodes.Expression, nodes.Expression]] = []
     for block in _blocks(config):
         written, kind, place = block.body.literal("alias"), "".join(block.labels[:1]), block.header

@@ -11,7 +11,7 @@ REASON = "outside of the repository"
 
 
 class Boundary:
-    """Folders that may be read, with all in them: real paths that end with a separator."""
+    """Folders that may be read, with everything in them: real paths that end with a separator."""
 
     def __init__(self, folders: Iterable[str]) -> None:
         self.folders = tuple(dict.fromkeys(folders))
@@ -37,13 +37,13 @@ def around(paths: Iterable[str], outside: Iterable[str] = ()) -> Boundary:
 
 
 def leads_out(path: str) -> bool:
-    """Whether a name in a repository stands for something outside it."""
+    """Whether a path in a repository leads outside it."""
     owner = _owner(path)
     return bool(owner) and not contains_path(owner, path)
 
 
 def remedy(path: str) -> str:
-    """Return the flag with which a path outside is read."""
+    """Return the flag that allows reading a path outside."""
     return f"--allow-outside {path} reads it"
 
 
@@ -68,7 +68,7 @@ def _top(path: str) -> str:
 
 
 def _owner(path: str) -> str:
-    """Return the repository that holds a path by its name; empty if none does."""
+    """Return the repository that contains a path by its name; empty if none does."""
     found = ""
     for here in _upwards(os.path.abspath(path)):
         if not found and _is_repository(here):

@@ -12,7 +12,7 @@ MAX_BYTES = 20_000_000
 
 
 class DirectoryEntry(NamedTuple):
-    """A file or folder within a folder."""
+    """A file or folder in a folder."""
 
     name: str
     path: str
@@ -20,15 +20,15 @@ class DirectoryEntry(NamedTuple):
 
 
 class TooLargeError(Exception):
-    """A file too large to be written by hand."""
+    """A file too large to be handwritten."""
 
 
 class Disk:
-    """Files within a boundary; without one, those that a person names.
+    """Files within a boundary; without one, any files the user names.
 
     `overlay` maps real paths to the bytes that replace those on disk; None for a file that does not exist. Files
-    outside the boundary count as missing; `refused` is called once for each that exists and is asked for, with its path
-    and real path.
+    outside the boundary count as missing; `refused` is called once for each requested file there that exists, with its
+    path and real path.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Disk:
             path, is_folder = above, True
 
     def real(self, path: str) -> str:
-        """Resolve the links of a path; those of a folder are resolved once."""
+        """Resolve the links of a path; a folder's links are resolved once."""
         folder, name = os.path.split(path)
         if name in ("", ".", "..") or os.path.islink(path):
             return system.real_path(path)
@@ -75,7 +75,7 @@ class Disk:
         return True
 
     def read(self, path: str, real: str = "") -> bytes | None:
-        """Read a regular file; None if none can be read. `real` is its real path if known.
+        """Read a regular file; None if it cannot be read. `real` is its real path if known.
 
         Raises TooLargeError if it has more than MAX_BYTES.
         """
@@ -136,7 +136,7 @@ class Disk:
         return sorted(found)
 
     def links(self, top: str) -> Iterator[str]:
-        """Yield all links below a folder, also those behind links to folders, each folder once."""
+        """Yield all links below a folder, also behind links to folders, each folder once."""
         stack, seen = [top], set()
         while stack:
             folder = stack.pop()

@@ -1,4 +1,4 @@
-"""Folders that are read, by name, and skipped ones that hold relevant files."""
+"""Which folders are read, by name, and skipped folders that contain relevant files."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -28,12 +28,12 @@ _DEPTH, _ENTRIES = 3, 200
 
 
 def is_ours(folder: str) -> bool:
-    """Whether a folder is entered, by its name."""
+    """Whether a folder is entered, judging by its name."""
     return folder not in _WITHOUT and not (folder[0] == "." and folder.endswith("_cache"))
 
 
 def may_be_read(path: str) -> bool:
-    """Whether the walk or a module's source may lead to a folder, so that all of it matters."""
+    """Whether a walk or a module's source may lead to a folder, so that everything in it matters."""
     above, name = os.path.split(path)
     if os.path.basename(above) == _FETCHED:
         return name == "modules"
@@ -41,19 +41,19 @@ def may_be_read(path: str) -> bool:
 
 
 def is_workflows(path: str) -> bool:
-    """Whether a folder holds GitHub workflows, which are YAML but no manifests."""
+    """Whether a folder contains GitHub workflows, which are YAML but not manifests."""
     above, name = os.path.split(path)
     return (os.path.basename(above), name) == _WORKFLOWS
 
 
 def is_reached(path: str) -> bool:
-    """Whether a walk reaches a folder, by its name and those above it."""
+    """Whether a walk reaches a folder, judging by its name and its parents' names."""
     names = [name for name in path.split("/") if name]
     return all(map(is_ours, names)) and _WORKFLOWS not in pairwise(names)
 
 
 def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a folder seems to hold a wanted file; the search is limited in depth and number of entries."""
+    """Whether a folder seems to contain a wanted file; the search is limited in depth and number of entries."""
     level, left = [folder], _ENTRIES
     for _ in range(_DEPTH):
         inner: list[str] = []

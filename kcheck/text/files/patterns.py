@@ -46,7 +46,7 @@ def compiled(text: str) -> re.Pattern[str]:
 
 
 def _compiled(text: str, expression: str) -> re.Pattern[str]:
-    """Compile an expression; one with many wildcards for RE2, which takes linear time."""
+    """Compile an expression; those with many wildcards with RE2, which takes linear time."""
     try:
         if text.count("*") <= _FEW:
             return re.compile(f"(?s){expression}")
@@ -88,7 +88,7 @@ _WILDCARD = regex(r"[*?]+")
 
 
 class Ignored:
-    """Files that the .gitignore files of a repository leave out, and how many were asked for."""
+    """Files excluded by a repository's .gitignore files, and their number."""
 
     def __init__(self, disk: Disk, top: str) -> None:
         self._disk = disk
@@ -98,7 +98,7 @@ class Ignored:
         self.paths: list[str] = []
 
     def add(self, path: str) -> bool:
-        """Whether the last pattern that matches a file ignores it; the file is counted then."""
+        """Whether the last pattern that matches a file ignores it; if so, count the file."""
         parts = os.path.relpath(self._disk.real(path), self._top).split(os.sep)
         found = False
         for depth in range(len(parts) if parts[0] != ".." else 0):
@@ -110,7 +110,7 @@ class Ignored:
         return found
 
     def note(self) -> Skipped:
-        """Say how many manifests were left out."""
+        """Format how many manifests were left out."""
         more = f", and {len(self.paths) - 1:,} more" if len(self.paths) > 1 else ""
         first = os.path.normpath(self.paths[0]).replace(os.sep, "/")
         return Skipped(first, f"in .gitignore{more}", remedy="name a file to have it read", by_choice=True)
@@ -130,6 +130,6 @@ class Ignored:
 
 
 def _may_match(pattern: str, parts: list[str]) -> bool:
-    """Whether a part of a path has what a pattern says without wildcards, which rules out nearly all."""
+    """Whether a path contains the literal parts of a pattern, which rules out nearly all."""
     words = _WILDCARD.split(pattern.strip().rstrip("/").rpartition("/")[2].removeprefix("!"))
     return "[" in pattern or "\\" in pattern or any(all(word in part for word in words) for part in parts)

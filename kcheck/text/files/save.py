@@ -1,4 +1,4 @@
-"""Save files, all or none, each with old or new bytes at every moment; or show what would change."""
+"""Save files, all or none, each with old or new bytes at any time; or show the changes."""
 
 import contextlib
 import errno
@@ -43,7 +43,7 @@ def save(files: Iterable[File]) -> None:
 
     All are first written beside the old ones, so that an early failure changes nothing. Modes are kept. Missing folders
     of new files are created. Raises SaveError if a file is read-only, has changed since it was read, or cannot be
-    written; the message says what was.
+    written; the message lists the files that were written.
     """
     deadline.stop()
     wanted = [_resolved(file) for file in files]
@@ -104,9 +104,9 @@ def make_folder(path: str) -> None:
 
 
 def _checked(file: File) -> None:
-    """Refuse to write a file that is read-only or not as it was read.
+    """Refuse to write a file that is read-only or has changed since it was read.
 
-    Raises SaveError if it is so, or it cannot be read.
+    Raises SaveError if so, or if it cannot be read.
     """
     if file.fresh:
         if os.path.lexists(file.real):
@@ -124,7 +124,7 @@ def _checked(file: File) -> None:
 
 
 def _make(folder: str, made: list[str]) -> None:
-    """Create a folder and its parents if missing, and add those to `made`."""
+    """Create a folder and its missing parents, and add the new ones to `made`."""
     if folder and not os.path.isdir(folder):
         _make(os.path.dirname(folder), made)
         os.mkdir(folder)
@@ -168,7 +168,7 @@ def _remove_stale(folder: str) -> None:
 
 
 def _is_running(number: int) -> bool:
-    """Whether another process with a number exists; always assumed on Windows, where asking does harm."""
+    """Whether another process with an id exists; assumed on Windows, where the check could end it."""
     if os.name == "nt" or number == os.getpid():
         return number != os.getpid()
     try:
@@ -181,7 +181,7 @@ def _is_running(number: int) -> bool:
 
 
 def _settle(folder: str) -> None:
-    """Sync the names in a folder to disk, where the system can."""
+    """Sync a folder's names to disk, if the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     with contextlib.suppress(OSError):
@@ -266,7 +266,7 @@ _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\
 
 
 class Diff(NamedTuple):
-    """Diff of a file; not `exact` if characters that act on terminals or CI logs are escaped."""
+    """Diff of a file; not `exact` if characters that terminals or CI logs act on are escaped."""
 
     text: str
     exact: bool

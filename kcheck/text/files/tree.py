@@ -70,9 +70,9 @@ class PathError(Error):
 
 
 class Folder:
-    """Terraform files of one folder, sorted by name; `unread` are the paths of those that cannot be read.
+    """Terraform files of one folder, sorted by name; `unread` are the paths of unreadable ones.
 
-    `links` has the names of those files that are links to others.
+    `links` has the names of files that are links to others.
     """
 
     def __init__(self, path: str) -> None:
@@ -93,11 +93,10 @@ class Tree:
     `variables`: tfvars files, wherever they are. `plans`: JSON files named by the user that are no manifests. `units`:
     files of Terragrunt. `kustomizations`: files of Kustomize, which name other files relative to their folder.
     `charts`: folders of Helm charts. `kernel`: kernel settings of nodes. `configurations`: files of other tools that
-    create clusters, by kind. `sources`: all files that were looked at, by real path; None for unreadable ones.
-    `exclude`: paths and patterns that are not read. `skipped`: what else was left out.
-    `overlay`: maps real paths to bytes that replace those on disk, or to None for a missing file: fixes not yet
-    written, or the tree before a change. `before`: sources of another tree by real path, reused where the content is
-    the same.
+    create clusters, by kind. `sources`: all visited files, by real path; None for unreadable ones. `exclude`: paths and
+    patterns that are not read. `skipped`: everything else left out. `overlay`: maps real paths to bytes that replace
+    those on disk, or to None for a missing file: fixes not yet written, or the tree before a change. `before`: sources
+    of another tree by real path, reused if the content is the same.
     """
 
     def __init__(
@@ -196,7 +195,7 @@ class Tree:
             self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
-        """Format a path for findings; a link within the repository becomes the path that git has."""
+        """Format a path for findings; a link within the repository becomes the path that git knows."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
             path = os.path.relpath(real, system.real_path("."))
         return display_path(path)
@@ -233,7 +232,7 @@ class Tree:
         return folder
 
     def _unread(self, path: str) -> str:
-        """Return the shown path of a file that cannot be read; name it if nothing else does."""
+        """Return the display path of an unreadable file; report it unless something else does."""
         if self.disk.real(path) not in self.sources and not self.disk.is_outside(path):
             self.skipped.append(Skipped(display_path(path), "a link to nothing, or no file"))
         return display_path(path)

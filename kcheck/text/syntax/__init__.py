@@ -1,1 +1,1 @@
-"""Parse bytes into trees with byte spans, and edit them: one module a syntax."""
+"""Parse bytes into trees with byte spans, and edit them: one module per syntax."""

@@ -1,4 +1,4 @@
-"""Compile and evaluate CEL, the language of conditions, and find which words of the rules it uses.
+"""Compile and evaluate CEL, the language of conditions, and find the words that an expression uses.
 
 Only this module and `addons.admission.table` import cel_expr_python.
 """
@@ -67,7 +67,7 @@ class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of k
 
 
 class ExpressionError(Exception):
-    """An error of CEL other than a missing value: a bug of the rule or of the view."""
+    """A CEL error other than a missing value: a bug in the rule or the view."""
 
     def __init__(self, text: str, error: str) -> None:
         self.text, self.error = text, _STATUS.sub("", error)
@@ -75,7 +75,7 @@ class ExpressionError(Exception):
 
 
 class Expression:
-    """A compiled expression: a program, or a wheel's serialized one, which becomes a program when it first runs."""
+    """A compiled expression: a program, or the wheel's serialized form, converted on first use."""
 
     def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
         self.text, self.variables = text, variables
@@ -124,7 +124,7 @@ def _env(variables: tuple[str, ...]) -> _cel.Env:
 
 @contextmanager
 def _hidden(name: str) -> Iterator[None]:
-    """Let the import of a module fail, if it is not imported yet."""
+    """Make the import of a module fail, if it is not imported yet."""
     if name in sys.modules:
         yield
         return
@@ -154,7 +154,7 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
 
 @cache
 def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
-    """Return the wheel's compiled expressions of kcheck's rules, by text; five times as fast as to compile them.
+    """Return the wheel's compiled expressions of kcheck's rules, by text; five times as fast as compiling them.
 
     None are returned if they are of another version of the runtime.
     """
@@ -164,14 +164,14 @@ def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def _plain(error: str) -> str:
-    """Translate an error of the parser for people who write rules."""
+    """Translate a parser error for people who write rules."""
     if not error.startswith("Syntax error: "):
         return error
     return next((plain for pattern, plain in _SYNTAX if pattern.search(error)), error)
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
-    """Compile `when && problem` as one: a false half decides, even beside an unknown one."""
+    """Compile `when && problem` as one expression: a false half decides, even beside an unknown one."""
     joined = f"({when}\n) && ({problem}\n)"  # a line end closes a comment
     for text in () if joined in serialized_expressions(variables) else (when, problem):
         if ")" in text and _mask(text)[1] < len(text):  # `a) || (b` would compile between brackets
@@ -187,8 +187,8 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
     """Wrap the data of a subject for its expressions; a variable without data is unknown.
 
-    It must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and a cycle
-    kills the process.
+    The data must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and a
+    cycle kills the process.
     """
     return _env(variables).Activation(data)
 
@@ -225,7 +225,7 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
 
 @cache
 def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
-    """Return the values of a path for which a condition can hold; None if it can with any."""
+    """Return the values of a path for which a condition can be true; None for any."""
     return cel_tree.required_texts(tree(expression), path)
 
 

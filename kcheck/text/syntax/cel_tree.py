@@ -46,7 +46,7 @@ def tree(serialized: bytes) -> Node:
 
 
 def _content(serialized: bytes) -> tuple[bytes, bytes]:
-    """Return the message of the expression, and the one of its places."""
+    """Return two parts of a protobuf message: the expression, and its source positions."""
     envelope = fields(serialized)  # type, content
     checked = envelope[1][0].endswith(b".CheckedExpr")
     content = fields(envelope[2][0])
@@ -145,7 +145,7 @@ def usage(tree: Node, variables: tuple[str, ...]) -> Usage:
 
 
 def required_texts(node: Node, path: str) -> frozenset[str] | None:
-    """Return the values of a path for which a condition can hold; None if it can with any."""
+    """Return the values of a path for which a condition can be true; None for any."""
     if node.kind != "call" or len(node.parts) != 2:
         return None
     if node.name in ("_&&_", "_||_"):
@@ -170,7 +170,7 @@ def _text(node: Node) -> str | None:
 
 
 def _dotted(node: Node) -> str:
-    """Return `a.b.c` as text; empty for all else."""
+    """Return `a.b.c` as text; empty for other expressions."""
     if node.kind == "select" and not node.test and (inner := _dotted(node.parts[0])):
         return f"{inner}.{node.name}"
     return node.name if node.kind == "ident" else ""
@@ -190,7 +190,7 @@ class _Walker:
         self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
     def use(self, node: Node, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
-        """Visit a part whose value is used, so its paths end here; without a `kind`, the caller says how."""
+        """Visit a part whose value is used, so its paths end here; without `kind`, the caller decides how."""
         refs = self.visit(node, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
         if kind:

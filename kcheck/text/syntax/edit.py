@@ -1,4 +1,4 @@
-"""Turn changes into edits; the place of a value decides how. Knows no cloud."""
+"""Turn changes into edits, by the syntax at each span. Knows no cloud."""
 
 import re
 from bisect import bisect_right
@@ -34,9 +34,9 @@ class EditError(Exception):
 
 
 def edits(changes: Iterable[Change]) -> list[Edit]:
-    """Make the edits of all changes; those that insert into the same block are written together.
+    """Make the edits of all changes; insertions into the same block are written together.
 
-    Raises EditError if a value stands where kcheck cannot change it.
+    Raises EditError if kcheck cannot change a value.
     """
     result, insertions = _sorted_out(changes, {})
     inner_first = sorted(insertions, key=lambda container: -container.start)  # where both end, the inner one goes on
@@ -57,8 +57,7 @@ class Together:
     def add(self, changes: Iterable[Change]) -> None:
         """Add changes, all or none.
 
-        Raises EditError if a value stands where kcheck cannot change it, OverlapError if their bytes are changed
-        already.
+        Raises EditError if kcheck cannot change a value, OverlapError if its bytes are changed already.
         """
         new, insertions = _sorted_out(changes, self._insertions)
         inserted = {
@@ -112,19 +111,19 @@ def apply_edits(source: Source, changes: list[Edit]) -> bytes:
 
 
 def source_of(change: Change) -> Source:
-    """Return the file that a change is written to."""
+    """Return the file that contains a change."""
     missing = change.origin.missing
     return missing.container.source if missing is not None else change.origin.written.source
 
 
 def is_anchored(span: Span) -> bool:
-    """Whether a place may be below a YAML anchor that others refer to."""
+    """Whether a span may be below a YAML anchor that others refer to."""
     data = span.source.data
     return _syntax(span.source) == "yaml" and b"&" in data and b"*" in data
 
 
 def _syntax(source: Source) -> str:
-    """Return what a file is edited as: hcl, json (of Terraform) or yaml; empty if not at all."""
+    """Return the syntax to edit a file in: hcl, json (of Terraform) or yaml; empty if not editable."""
     if source.derived or source.private:  # plans are private
         return ""
     if source.path.endswith(HCL):
@@ -137,7 +136,7 @@ def _syntax(source: Source) -> str:
 def _sorted_out(
     changes: Iterable[Change], before: Mapping[Span, Insertion]
 ) -> tuple[list[Edit], dict[Span, Insertion]]:
-    """Split changes into edits of literals, and insertions by container on top of those from `before`."""
+    """Split changes into edits of literals, and insertions by container, added to those in `before`."""
     replaced: list[Edit] = []
     insertions: dict[Span, Insertion] = {}
     for change in changes:
@@ -160,7 +159,7 @@ def _sorted_out(
 
 
 def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield where comments at a value name it, and whether it is the only number of one nearby."""
+    """Yield comments near a changed value that mention it, and whether it is their only number."""
     span, old = change.origin.written, change.origin.written.text.strip("\"'")
     source, first = span.source, span.begin.line
     if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
@@ -227,7 +226,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
 
 
 def _names(value: Data) -> Iterator[str]:
-    """Yield the names of added members, with their path while it does not branch; items by name."""
+    """Yield the names of added members, as paths while there is one child; list items by name."""
     for item in value if isinstance(value, list) else ():
         yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
     for name, inner in value.items() if isinstance(value, dict) else ():
@@ -236,7 +235,7 @@ def _names(value: Data) -> Iterator[str]:
 
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | nodes.Literal | None:
-    """Find the HCL block, object, list or null at a span, parsed again; None if there is none."""
+    """Parse and find the HCL block, object, list or null at a span; None if there is none."""
     from kcheck.text.syntax.hcl import names, nodes
 
     outline = names.of(container.source)

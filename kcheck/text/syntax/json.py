@@ -188,7 +188,7 @@ def items(text: str, start: int) -> Iterator[tuple[dict[str, object], int]]:
 
 
 def node(source: Source, text: str, start: int) -> Node:
-    """Parse the value at an index of a file's text, with places. Raises ValueError if it is not JSON."""
+    """Parse the value at an index of a file's text, with spans. Raises ValueError if it is not JSON."""
     try:
         return _Reader(source, text).value(start, 0)[0]
     except _NotJsonError as error:

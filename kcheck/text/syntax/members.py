@@ -70,7 +70,7 @@ def _members(node: yaml.Mapping, insertion: Insertion) -> list[Edit] | None:
 
 
 def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit]:
-    """Make the edits that append large members to a map, like jobs of a pipeline."""
+    """Make the edits that append large members to a map, such as jobs of a pipeline."""
     style = _own_style(node)
     if node.flow:
         return _in_flow(node, len(node.entries) - 1, members, style)
@@ -82,7 +82,7 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
 
 
 def _below(source: Source, at: int, indent: str, parts: Iterable[Iterable[str]], is_apart: bool = False) -> list[Edit]:
-    """Add the lines of some parts below the part at `at`, each behind an empty line if neighbours are apart."""
+    """Add parts as lines below the part at `at`, each after an empty line if neighbours are separated."""
     end, gap = _own_end(source, at, len(indent)), source.newline if is_apart else ""
     lines = (f"{'' if i else gap}{source.newline}{indent}{line}" for part in parts for i, line in enumerate(part))
     return [Edit(source.span(end, end), "".join(lines))]
@@ -193,7 +193,7 @@ def _is_broken(node: yaml.Mapping) -> bool:
 
 
 def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
-    """Return the indentation of a flow part that begins a line; None if it does not."""
+    """Return the indentation of a part in braces that begins a line; None if it does not."""
     before = node.source.before(at)
     return None if before.strip() else before
 
@@ -201,7 +201,7 @@ def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
 def _listed(
     node: yaml.Mapping | yaml.Sequence, end: int, indent: str | None, texts: list[str], *, last: bool
 ) -> list[Edit]:
-    """Add texts after a flow part that ends at `end`; its comment stays with it."""
+    """Add texts after a part in braces that ends at `end`; its comment stays with it."""
     source = node.source
     if indent is None:
         return [Edit(source.span(end, end), "".join(f", {text}" for text in texts))]
@@ -242,7 +242,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
-    """Format a flag as items; name and value are apart if the other flags are written so."""
+    """Format a flag as list items; name and value are two items if the other flags are written so."""
     written = [item.text for item in yaml.scalars(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)

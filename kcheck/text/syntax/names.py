@@ -1,4 +1,4 @@
-"""Keys of a place in YAML or JSON, and the places that share its value through anchors."""
+"""Keys that lead to a span in YAML or JSON, and other places that share its value through anchors."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,25 +16,25 @@ _start = attrgetter("start")
 
 
 def in_yaml(span: Span) -> tuple[str, ...]:
-    """Return the keys of a place in a YAML file."""
+    """Return the keys that lead to a span in a YAML file."""
     roots = _roots(span.source)
     at = _holder(roots, span)
     return _keys(roots[at], span) if at is not None else ()
 
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
-    """Return the keys of a place in YAML embedded in a text."""
+    """Return the keys that lead to a span in YAML embedded in a text."""
     found = texts.documents(pieces)
     return next((_keys(root, span, depth) for root in found if root.span.holds(span)), ())
 
 
 def in_json(span: Span) -> tuple[str, ...]:
-    """Return the keys of a place in a JSON file."""
+    """Return the keys that lead to a span in a JSON file."""
     return tuple(name for name, _ in _way(span))[1:]
 
 
 def json_member(span: Span, name: str) -> Span | None:
-    """Return the value of a member of the object at a place in a JSON file."""
+    """Return the value of a member of the object at a span in a JSON file."""
     own = next((node.value for _, node in _way(span) if node.span == span), None)
     return own[name].value.span if isinstance(own, dict) and name in own else None
 
@@ -50,7 +50,7 @@ def _json(source: Source) -> json.Node | Problem:
 
 
 def _holder(nodes: Sequence[yaml.Node], span: Span) -> int | None:
-    """Return the index of the node that holds a place."""
+    """Return the index of the node that contains a span."""
     near = bisect_right(nodes, span.start, key=_start) - 1
     if near >= 0 and nodes[near].span.holds(span):
         return near
@@ -75,7 +75,7 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
 
 
 def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None:
-    """Return the key below a node that leads to a place, and its value."""
+    """Return the key below a node that leads to a span, and its value."""
     if isinstance(node, yaml.Mapping):
         for entry in node.entries:
             if entry.key.span.holds(span) or entry.value.span.holds(span):
@@ -101,7 +101,7 @@ def _flag(node: yaml.Node) -> str:
 
 
 def _way(span: Span) -> Iterator[tuple[str, json.Node]]:
-    """Yield the values of a JSON file that hold a place, from the whole file down, each after its key."""
+    """Yield the values of a JSON file that contain a span, from the whole file down, each after its key."""
     root = _json(span.source)
     step = ("", root) if isinstance(root, json.Node) else None
     while step is not None:
@@ -120,9 +120,9 @@ _EXTENSION = "x-"
 
 
 def uses(span: Span, key: str = "") -> tuple[str, int]:
-    """Return the innermost anchor above a place and its number of uses; ("", 1) without one.
+    """Return the innermost anchor above a span and its number of uses; ("", 1) without one.
 
-    With a `key` that the map at the place lacks, count the maps that would get it through merges.
+    With a `key` that the map at the span lacks, count the maps that would get it through merges.
     """
     roots, shared = _anchors(span.source)
     found = [node for node in shared if node.span.holds(span)]
@@ -134,7 +134,7 @@ def uses(span: Span, key: str = "") -> tuple[str, int]:
 
 
 class _Counter:
-    """Counts how often a place is reached; each node is visited once, because aliases can multiply."""
+    """Counts how often a node is reached; each node is visited once, because aliases can multiply."""
 
     def __init__(self, span: Span, key: str) -> None:
         self.span = span

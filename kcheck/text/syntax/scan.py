@@ -29,12 +29,12 @@ def kinds_named(data: bytes) -> set[tuple[bool, str]]:
 
 
 def every_kind(data: bytes) -> set[str]:
-    """Return the text after each `kind:` anywhere; it is empty where it has another form."""
+    """Return the text after each `kind:` anywhere; empty if it has another form."""
     return {kind.decode() for kind in _FLOW_KIND.findall(data)}
 
 
 def _before(data: bytes, match: re.Match[bytes]) -> re.Match[bytes] | None:
-    """Match the start of a key's line; None if the key is not the first thing on it."""
+    """Match the start of a key's line; None if other text precedes the key."""
     return _INDENT.fullmatch(data, data.rfind(b"\n", 0, match.start()) + 1, match.start())
 
 
@@ -44,7 +44,7 @@ def has_word(data: bytes, word: str) -> bool:
 
 
 def sysctl_numbers(source: Source, name: str) -> Iterator[Span]:
-    """Yield the places where a file sets a setting, written with dots, to a whole number, in order."""
+    """Yield the spans where a file sets a setting, written with dots, to a whole number, in order."""
     steps = rb"[./]".join(re.escape(step.encode()) for step in name.split("."))
     for match in re.finditer(rb"^[ \t]*-?" + steps + rb"[ \t]*=[ \t]*(\d+)\b", source.data, re.MULTILINE):
         yield source.span(match.start(1), match.end(1))

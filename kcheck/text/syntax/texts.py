@@ -1,4 +1,4 @@
-"""Read texts made of pieces as YAML; each part keeps its place, unknown parts too."""
+"""Read YAML from texts made of pieces; each part keeps its span, unknown parts too."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,7 +18,7 @@ _UNKNOWN = "unknown-part"
 
 
 def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
-    """Yield the YAML documents in a text joined from pieces, without invalid ones."""
+    """Yield the YAML documents in a text joined from pieces, skipping invalid ones."""
     return (root for root in read(pieces) if not isinstance(root, Problem))
 
 
@@ -34,7 +34,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
 
 
 def filled(source: Source, wanted: Callable[[bytes], bool]) -> list[yaml.Document]:
-    """Return the YAML documents of a file; simple templates get placeholders for values."""
+    """Return the YAML documents of a file; values of simple templates become placeholders."""
     found = list(yaml.documents(source, wanted))
     if not any(document.problem for document in found):
         return found
@@ -67,7 +67,7 @@ def _by_line(piece: Piece) -> Iterator[Piece]:
 
 
 def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
-    """Split a scalar that is YAML itself into lines, with places if they are unescaped."""
+    """Split a scalar that contains YAML into lines, with spans if they are unescaped."""
     source, data = scalar.source, scalar.source.data
     if scalar.style == "literal":
         pieces = []
@@ -90,7 +90,7 @@ def embedded_lines(scalar: yaml.Scalar) -> tuple[Piece, ...]:
 
 
 def data(node: yaml.Node) -> Datum:
-    """Convert a tree to data with the places of its parts."""
+    """Convert a tree to data with the spans of its parts."""
     node = yaml.resolve(node)
     origin = Origin((node.span,))
     if isinstance(node, yaml.Computed):
@@ -104,7 +104,7 @@ def data(node: yaml.Node) -> Datum:
 
 
 class _Segment(Struct, frozen=True):
-    """Bytes of the joined text from one place; `verbatim` if they are unescaped there."""
+    """Bytes of a joined text that come from one span; `verbatim` if unescaped there."""
 
     start: int
     end: int
@@ -114,7 +114,7 @@ class _Segment(Struct, frozen=True):
 
 
 class _Text:
-    """A text joined from pieces, parsed, and mapped back to their places."""
+    """A text joined from pieces, parsed, and mapped back to their spans."""
 
     def __init__(self, pieces: tuple[Piece, ...]) -> None:
         parts: list[bytes] = []
@@ -150,7 +150,7 @@ class _Text:
         return Span(first.span.source, begin, max(begin, finish))
 
     def placed(self, node: yaml.Node) -> yaml.Target:
-        """Return a node with the places of its pieces; aliased nodes are placed once."""
+        """Return a node with the spans of its pieces; aliased nodes are visited once."""
         node = yaml.resolve(node)
         if node not in self.done:
             self.done[node] = self._placed(node)
@@ -180,7 +180,7 @@ class _Text:
 
 
 def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
-    """Split a piece into lines with their places and whether those are verbatim, without what the template strips."""
+    """Split a piece into lines with their spans and whether these are verbatim, without text the template strips."""
     raw = piece.span.text
     if piece.datum is not None:
         return [(piece.text, piece.span, False)]

@@ -54,7 +54,7 @@ def documents(
 ) -> Iterator[Document]:
     """Yield the `wanted` documents of a file; each span begins with `---`, or with what precedes it.
 
-    `instead` replaces the file's bytes and must be as long.
+    `instead` replaces the file's bytes and must have the same length.
     """
     source.syntax = source.syntax or "yaml"
     data = source.data if instead is None else instead
@@ -86,7 +86,7 @@ def _separators(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def read_part(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
-    """Parse a part of a file without separators, which stands at `start`; its bytes may be others of that length."""
+    """Parse a part of a file without separators, at `start`; its bytes may be replaced by others of equal length."""
     span = source.span(start, start + len(data))
     if not wanted(data):
         return
@@ -141,7 +141,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
 
 
 class _Builder:
-    """Innermost open collection of a document, with those around it, and the anchors so far."""
+    """Innermost open collection of a document, the collections around it, and the anchors so far."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.file = source, source.data
@@ -273,7 +273,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 
 def member(node: Node | None, key: str) -> Target | None:
-    """Return the value of a key of a map as `get` does."""
+    """Return the value of a key of a map, like `get`."""
     if not isinstance(node, Mapping):
         return None
     index = node.indexed or node.index

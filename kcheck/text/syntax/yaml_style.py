@@ -1,4 +1,4 @@
-"""YAML style at a place, and values written in it: quotes, indentation, lists."""
+"""YAML style at a span, and values written in it: quotes, indentation, lists."""
 
 import re
 from bisect import bisect_right
@@ -68,7 +68,7 @@ PLAIN = Style("plain", "plain", 2, 2)
 
 
 def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
-    """Find the style at a place: quotes from keys and texts there, the rest from nearby."""
+    """Find the style at a span: quotes from keys and texts there, the rest from nearby."""
     data, at = place.source.data, place.start
     key = next(iter(keys), None)
     texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
@@ -83,13 +83,13 @@ def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Targ
 
 
 def _is_chosen(node: yaml.Scalar) -> bool:
-    """Whether a text has quotes, or none, by choice and not because it needs them."""
+    """Whether quotes, or their absence, are the author's choice and not required by YAML."""
     value = yaml.value(node)
     return isinstance(value, str) and yaml.literal(value, "plain")[:1] not in ("'", '"')
 
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
-    """Return the indentation step below the nearest key above a place, else the first one below."""
+    """Return the indentation step below the nearest key above a span, else below the first one."""
     starts, steps = _indentations(pattern, data)
     return steps[max(bisect_right(starts, at) - 1, 0)] if steps else None
 

@@ -98,7 +98,7 @@ class Lines:
         return self.starts[self.number(offset)] == offset
 
     def at(self, number: int) -> _Line | None:
-        """Return a line in its cells; None beyond the ends, or if there is nothing to align."""
+        """Return a line split into cells; None beyond the ends, or if there is nothing to align."""
         if number not in self.known:
             self.known[number] = self._cut(number) if 0 <= number < len(self.lines) else None
         return self.known[number]
@@ -130,7 +130,7 @@ class Lines:
             self.lines[number] = line[:at].rstrip(b" \t") + b" " + line[at:]
 
     def follow(self, start: int, end: int) -> None:
-        """Put the `=` of new lines in the column of the lines above them, where these are aligned."""
+        """Put the `=` of new lines in the column of the lines above, if these are aligned."""
         for number in range(self.number(start), self.number(end) + 1):
             above, line, first = self.at(number - 1), self.at(number), self.starts[number]
             if above and line and above.assign and line.assign and start <= first < end:
@@ -142,15 +142,15 @@ class Lines:
                 self.lines[number] = self.lines[number].replace(b"=", b" " * (gap - line.gap) + b"=", 1)
 
     def is_joined(self, number: int) -> bool:
-        """Whether a line is in a run with the next one."""
+        """Whether a line is aligned together with the next one."""
         return any(self.has(number, cell) and self.has(number + 1, cell) for cell in ("assign", "comment"))
 
     def is_aligned(self, numbers: Iterable[int]) -> bool:
-        """Whether the runs of some lines are as `terraform fmt` writes them."""
+        """Whether the runs around some lines are aligned as by `terraform fmt`."""
         return all(self.at(number) == line for number, line in self._changed(set(numbers)))
 
     def aligned(self, numbers: set[int]) -> bytes:
-        """Return the bytes with the runs of some lines aligned."""
+        """Return the bytes with the runs around some lines aligned."""
         for number, line in self._changed(numbers):
             text = line.lead + " " * line.gap + line.assign + " " * line.space + line.comment
             end = b"\r" if self.lines[number].endswith(b"\r") else b""
@@ -158,7 +158,7 @@ class Lines:
         return b"\n".join(self.lines)
 
     def _changed(self, numbers: set[int]) -> Iterator[tuple[int, _Line]]:
-        """Yield the aligned lines of all runs that hold some of the lines."""
+        """Yield the aligned lines of all runs that contain some lines."""
         result: dict[int, _Line] = {}
         for run in self._runs(numbers, "assign"):
             width = max(len(line.lead) for _, line in run)
@@ -170,7 +170,7 @@ class Lines:
         yield from result.items()
 
     def _runs(self, numbers: set[int], cell: str) -> Iterator[list[tuple[int, _Line]]]:
-        """Yield the runs of neighbouring lines with a cell that hold some of the lines."""
+        """Yield the runs of neighbouring lines with a cell that contain some lines."""
         done: set[int] = set()
         for number in sorted(numbers):
             if number in done or not self.has(number, cell):
@@ -190,7 +190,7 @@ class Lines:
 
 
 def _within(data: bytes, found: list[tuple[str, int]]) -> Iterator[tuple[int, int]]:
-    """Yield heredocs and block comments, in which a newline ends no line."""
+    """Yield heredocs and block comments, in which a newline does not end a line."""
     heredocs: list[int] = []
     opened = False
     for kind, start in found:

@@ -25,7 +25,7 @@ _ONLY_OLD = frozenset({"tags", "vars", "triggers"})
 
 
 def modern(data: bytes) -> bytes | None:
-    """Rewrite old code in today's syntax, every byte in its place; None if nothing is old."""
+    """Rewrite old code in today's syntax, keeping every byte's offset; None if nothing is old."""
     result = bytearray(data)
     opened: list[int] = []
     for token in _TOKEN.finditer(data):

@@ -96,7 +96,7 @@ def expression(node: json.Node) -> nodes.Expression:
 
 
 def _aside(value: str, node: json.Node) -> Span:
-    """Put the text of a string into a source of its own, on the same line."""
+    """Put the text of a string into a new source, on the same line."""
     begin = "\n" * (node.span.begin.line - 1)
     source = Source(node.span.source.path, (begin + value).encode(), derived=True)
     return source.span(len(begin), len(source.data))

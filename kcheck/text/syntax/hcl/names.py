@@ -1,4 +1,4 @@
-"""Keys of a place in HCL: blocks with labels, attributes, keys of objects, items of lists."""
+"""Keys that lead to a span in HCL: blocks with labels, attributes, object keys, list items."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,13 +14,13 @@ _start = attrgetter("span.start")
 
 
 def keys(span: Span) -> tuple[str, ...]:
-    """Return the keys of a place, from the top of the file down and on into embedded YAML."""
+    """Return the keys that lead to a span, from the top of the file, into embedded YAML."""
     outline = of(span.source)
     return tuple(_of_body(outline.body, span, outline))
 
 
 def member(span: Span, name: str) -> Span | None:
-    """Return the value of an attribute of the block that begins at a place."""
+    """Return the value of an attribute of the block that begins at a span."""
     entry = next(
         (b.body.attributes.get(name) for b in of(span.source).blocks(span) if b.span.start == span.start), None
     )
@@ -28,7 +28,7 @@ def member(span: Span, name: str) -> Span | None:
 
 
 class Outline:
-    """Parts of a file by place."""
+    """Parts of a file by position."""
 
     def __init__(self, body: nodes.Body) -> None:
         self.body = body
@@ -43,14 +43,14 @@ class Outline:
         return level[near] if near >= 0 else None
 
     def blocks(self, span: Span) -> Iterator[nodes.Block]:
-        """Yield the blocks around the start of a place, outermost first."""
+        """Yield the blocks around the start of a span, outermost first."""
         found = self.part(self.body, span.start)
         while isinstance(found, nodes.Block):
             yield found
             found = self.part(found.body, span.start)
 
     def value(self, span: Span) -> nodes.Attribute | None:
-        """Find the attribute whose value holds a place."""
+        """Find the attribute whose value contains a span."""
         body = self.body
         for block in self.blocks(span):
             body = block.body
@@ -65,7 +65,7 @@ def of(source: Source) -> Outline:
 
 
 def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
-    """Find the part of an expression that holds a place."""
+    """Find the part of an expression that contains a span."""
     parts: Iterable[nodes.Expression] = ()
     if isinstance(expression, nodes.Object):
         parts = _entry(expression, span) or ()
@@ -78,7 +78,7 @@ def inner(expression: nodes.Expression, span: Span) -> nodes.Expression | None:
 
 
 def expression_at(span: Span) -> nodes.Expression | None:
-    """Find the expression at a place; None if there is none."""
+    """Find the expression at a span; None if there is none."""
     entry = of(span.source).value(span)
     node = entry.expression if entry is not None else None
     while node is not None and node.span[1:] != span[1:]:
@@ -87,7 +87,7 @@ def expression_at(span: Span) -> nodes.Expression | None:
 
 
 def _entry(own: nodes.Object, span: Span) -> tuple[nodes.Expression, nodes.Expression] | None:
-    """Return the key and value of an object, one of which holds a place."""
+    """Return the key and value of an object where one of them contains a span."""
     at = bisect_right(own.entries, span.start, key=lambda entry: entry[0].span.start) - 1
     found = own.entries[at] if at >= 0 else ()
     return own.entries[at] if any(part.span.holds(span) for part in found) else None
@@ -106,7 +106,7 @@ def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
 
 
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
-    """Yield the keys below a block; in one with a name and a value, the value has that name."""
+    """Yield the keys below a block; a block with a name and a value counts under its name."""
     for at, key in enumerate(found):
         literal = own.literal("name") if key == "value" and not at else None
         yield str(literal.value) if literal is not None else key

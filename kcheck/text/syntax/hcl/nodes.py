@@ -37,14 +37,14 @@ def number(span: Span, text: str) -> Expression:
 
 
 class Template(Expression):
-    """A quoted string or heredoc with interpolations or directives, and text between; `quoted` says which."""
+    """A quoted string (`quoted`) or heredoc with interpolations or directives, and text between."""
 
     parts: tuple[Expression | Piece, ...]
     quoted: bool
 
     @property
     def wraps(self) -> bool:
-        """Whether it is a single interpolation, as in `"${x}"`, so that it has the value of that."""
+        """Whether it is a single interpolation, as in `"${x}"`, and so has its value."""
         one = self.parts[0] if len(self.parts) == 1 and self.quoted else None
         return isinstance(one, Expression) and not isinstance(one, TemplateIf | TemplateFor)
 
@@ -111,7 +111,7 @@ class Element(Expression):
 
 
 class Call(Expression):
-    """`name(arguments...)`; `spread` says whether the three dots are there."""
+    """`name(arguments...)`; `spread` if the three dots are written."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -127,7 +127,7 @@ class Conditional(Expression):
 
 
 class Operation(Expression):
-    """`left operator right`, or `operator right` where left is None."""
+    """`left operator right`, or `operator right` if left is None."""
 
     operator: str
     left: Expression | None
@@ -171,7 +171,7 @@ class Attribute(Struct, dict=True):
 class Block(Struct):
     """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
 
-    `below`: further keys, not there yet, under which its content would be written.
+    `below`: further keys, still missing, below which its content would be written.
     """
 
     type: str
@@ -196,7 +196,7 @@ def children(expression: Expression) -> Iterator[Expression]:
 
 
 def moved(part: Part, place: Span) -> Part:
-    """Copy an expression, or a part of one, with all its places at `place`."""
+    """Copy an expression, or a part of one, with all its spans set to `place`."""
     found: object = part
     if isinstance(part, Span):
         found = place
@@ -226,7 +226,7 @@ def _itself(expression: Expression) -> Expression:
 
 
 def as_block(node: Object) -> Block:
-    """Convert an object to a block without type, so that both are added to alike."""
+    """Convert an object to a block without type, so that fixes add to both in the same way."""
     entries = {
         key.span.text: Attribute(
             key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
@@ -268,7 +268,7 @@ class Body(Struct):
 
 
 class File(Struct, frozen=True):
-    """A parsed file. `problems` are the pieces missing from `body`; `old` says whether some need Terraform 0.11."""
+    """A parsed file. `problems` are the pieces missing from `body`; `old` if some need Terraform 0.11."""
 
     body: Body
     problems: tuple[Problem, ...]

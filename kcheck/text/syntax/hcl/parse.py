@@ -63,7 +63,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Parse the text of an expression; its parts are at `place` and cannot be edited."""
+    """Parse the text of an expression; its parts are placed at `place` and not editable."""
     entry = parse(Source(place.source.path, f"x = {text}\n".encode(), derived=True)).body.attributes.get("x")
     if entry is None:
         return nodes.Invalid(place, f"`{text}` is not an expression")
@@ -356,7 +356,7 @@ class _Reader:
         )
 
     def names(self, intro: Node) -> tuple[str | None, str]:
-        """Return the names for keys, if any, and for values."""
+        """Return the loop variables for keys, if any, and for values."""
         names = [self.text(part) for part in _children(intro, "identifier")]
         return names[0] if len(names) > 1 else None, names[-1]
 
@@ -390,7 +390,7 @@ class _Reader:
         return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:
-        """Map the offset at which each gap between markers begins to its text."""
+        """Map the offset of each gap between markers to its text."""
         gaps = list(gaps_in(children, start, end, self.between))
         return {
             gap.start: Piece(text, Span(self.source, self.base + gap.start, self.base + gap.end))

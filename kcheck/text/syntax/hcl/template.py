@@ -126,7 +126,7 @@ def markers(children: list[Node]) -> Iterator[Node]:
 
 
 def gaps_in(children: list[Node], start: int, end: int, between: Callable[[int, int], str]) -> Iterator[Gap]:
-    """Yield the gaps between markers; `between` gives the text from one place to another."""
+    """Yield the gaps between markers; `between` returns the text between two offsets."""
     at, left = start, False
     for marker in markers(children):
         yield Gap(at, marker.start_byte, between(at, marker.start_byte), left, strips(marker, 1))

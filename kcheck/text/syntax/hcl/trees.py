@@ -30,7 +30,7 @@ def tokens(data: bytes) -> Iterator[tuple[str, int]]:
 
 
 def body_of(root: Node) -> Node | None:
-    """Return the body of a file; comments may come before it."""
+    """Return the body of a file; comments may precede it."""
     return next((child for child in root.children if child.type == "body"), None)
 
 
@@ -60,7 +60,7 @@ _QUOTE = regex(rb'"[^\n]*')
 
 
 def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
-    """Describe the error in a piece that cannot be parsed, as far as its tokens show it."""
+    """Describe the syntax error in a piece, as far as its tokens show it."""
     header = piece.split(b"\n", 1)[0].strip().rstrip(b"{").strip().decode()
     text = _WHOLE.sub(lambda match: b" " * len(match[0]), piece)
     start = begin + (len(piece) - len(piece.lstrip()))

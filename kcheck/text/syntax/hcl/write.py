@@ -1,4 +1,4 @@
-"""Write HCL for fixes: literals in the style of the old ones, also in computed values, members by siblings."""
+"""Write HCL for fixes: literals in the style of the old ones, parts of computed values, and new members."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def _key(name: str, *, quoted: bool = False) -> str:
 
 
 def inside(text: str) -> str:
-    """Format a text as in a template, without quotes."""
+    """Format a text for the inside of a template, without quotes."""
     return literal(text)[1:-1]
 
 
 def template(text: str, pattern: re.Pattern[str], written: Callable[[re.Match[str]], str]) -> str:
-    """Format a text as a template, with what `written` makes of each match of a pattern."""
+    """Format a text as a template; `written` formats each match of a pattern."""
     parts, at = "", 0
     for match in pattern.finditer(text):
         parts += inside(text[at : match.start()]) + written(match)
@@ -189,7 +189,7 @@ class _Writer:
         return edits
 
     def is_commented(self, entry: nodes.Attribute) -> bool:
-        """Whether a comment introduces the lines among which an attribute is."""
+        """Whether a comment introduces the lines around an attribute."""
         first, last = (self.source.line_number(item.span.start) for item in (self.block, entry))
         for number in range(last - 1, first, -1):
             line = self.source.line(number).strip()
@@ -255,7 +255,7 @@ class _Writer:
         return result
 
     def is_apart(self, name: str) -> bool:
-        """Whether a blank line comes before a nested member; before an object only where others have one."""
+        """Whether a blank line precedes a nested member; before an object only if others have one."""
         if not self.objects and not isinstance(name, MapName):
             return True
         gaps = [
@@ -307,14 +307,14 @@ def _blanks(line: str) -> str:
 
 
 class Part(Struct, frozen=True):
-    """A literal in a computed value: its place and new text."""
+    """A literal in a computed value: its span and new text."""
 
     span: Span
     value: str | int
 
 
 def literal_to_change(span: Span, old: str, new: str) -> Part | None:
-    """Find the literal to change so that the expression at `span` gives `new` instead of `old`.
+    """Find the literal to change so that the expression at `span` returns `new` instead of `old`.
 
     It is in the new bits of `cidrsubnet`, or the text at the beginning or the end of a template. None for other forms.
     """
