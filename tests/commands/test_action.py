@@ -193,7 +193,7 @@ def test_install(version: str, what: str, workspace: Path, tmp_path: Path) -> No
 # --- checking
 
 
-def test_no_inputs(echo: Path, workspace: Path) -> None:
+def test_action_without_inputs_checks_all(echo: Path, workspace: Path) -> None:
     assert arguments(echo, workspace, {}) == ["check", "--format", "github", "--"]
 
 
@@ -240,7 +240,7 @@ def test_pull_requests_are_compared_with_their_base(
 
 
 @pytest.mark.parametrize(("given", "flag"), [("true", "--baseline"), ("false", "--no-baseline")])
-def test_baseline(given: str, flag: str, echo: Path, workspace: Path) -> None:
+def test_baseline_input_becomes_a_flag(given: str, flag: str, echo: Path, workspace: Path) -> None:
     assert flag in arguments(echo, workspace, {"baseline": given})
 
 
@@ -257,7 +257,7 @@ def test_findings_are_there_to_upload_however_kcheck_ends(status: str, echo: Pat
     assert upload["continue-on-error"] is True
 
 
-def test_working_directory(echo: Path, workspace: Path) -> None:
+def test_action_runs_in_the_working_directory(echo: Path, workspace: Path) -> None:
     executable(echo, "#!/bin/sh\npwd\n")
     (workspace / "infra").mkdir()
     assert arguments(echo, workspace, {"working-directory": "infra"}) == [str(workspace / "infra")]

@@ -295,7 +295,7 @@ def test_an_irrelevant_commit_runs_nothing(repository: Repository) -> None:
 
 
 @pytest.mark.slow
-def test_all_files(repository: Repository) -> None:
+def test_hook_passes_on_all_files(repository: Repository) -> None:
     assert repository.pre_commit("run", "--all-files").status == 0
 
 

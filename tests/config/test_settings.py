@@ -297,7 +297,7 @@ def test_published_schema_agrees(text: str, write: Write) -> None:
 # --- what they change
 
 
-def test_nodes_and_flags(write: Write) -> None:
+def test_nodes_flag_overrides_the_settings(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 450\n", "main.tf": CLUSTER})
     assert "kubenet-beyond-400-nodes" in rules()
     assert "kubenet-beyond-400-nodes" not in rules(effective_config((".",), None, {"nodes": ("300",)}))
@@ -419,7 +419,7 @@ message: "{cluster.name} is not named after a team"
         ("ignore: [network]\nnot_ignorable: [kubenet-retiring]\n", True),
     ],
 )
-def test_ignores_by_path(text: str, told: bool, write: Write) -> None:
+def test_rules_are_ignored_by_path(text: str, told: bool, write: Write) -> None:
     write({"kcheck.yaml": text, "infra/main.tf": CLUSTER})
     assert ("kubenet-retiring" in rules()) == told
 

@@ -397,7 +397,7 @@ def test_a_named_terraform_file_stands_for_its_root_module(write: Write) -> None
         pytest.param(["--select", "no-such-rule"], 2, id="no such rule"),
     ],
 )
-def test_exit_status(arguments: list[str], status: int, write: Write) -> None:
+def test_exit_status_depends_on_the_remaining_findings(arguments: list[str], status: int, write: Write) -> None:
     write({"main.tf": AKS})
     assert run(".", *arguments).exit_code == status
 

@@ -106,7 +106,7 @@ BOTH = (EXPANDER, UNREADY)
         ),
     ],
 )  # fmt: skip
-def test_flags(rules: tuple[str, ...], before: str, after: str, write: Write) -> None:
+def test_flags_are_fixed_in_place(rules: tuple[str, ...], before: str, after: str, write: Write) -> None:
     old, new = (SCALER + indent(text, " " * 10) + "\n" for text in (before, after))
     folder = write({"main.tf": POOLS, "autoscaler.yaml": old})
     assert fixed(folder, ["autoscaler.yaml"], *rules) == {"autoscaler.yaml": new.encode()}
@@ -200,7 +200,7 @@ ARGO_CHART = ARGO.replace("chart: cluster-autoscaler", "path: charts/platform")
         ),
     ],
 )  # fmt: skip
-def test_values_of_charts(files: dict[str, str], place: str, write: Write) -> None:
+def test_chart_values_are_fixed_in_their_file(files: dict[str, str], place: str, write: Write) -> None:
     folder = write({"main.tf": POOLS, **files})
     expected = {name: text.encode() for name, text in files.items()}
     expected[place] = expected[place].replace(b"random", b"least-waste")
@@ -280,7 +280,7 @@ def overlays(base: str = BASE, **more: str) -> dict[str, str]:
         ),
     ],
 )  # fmt: skip
-def test_kustomize(files: dict[str, str], place: str, write: Write) -> None:
+def test_kustomized_values_are_fixed_in_their_file(files: dict[str, str], place: str, write: Write) -> None:
     folder = write(files)
     expected = {name: text.encode() for name, text in files.items()}
     expected[place] = expected[place].replace(b"Always", b"IfNotPresent")

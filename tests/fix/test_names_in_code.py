@@ -46,7 +46,7 @@ def unnamed(result: Result) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
-def test_examples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixes_of_examples_name_the_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     result = linter.run(Tree(["."]), Config())
     assert not unnamed(result)

@@ -128,7 +128,7 @@ PLACES = {
 @pytest.mark.slow
 @pytest.mark.usefixtures("helm")
 @pytest.mark.parametrize(("container", "values"), PLACES.values(), ids=PLACES.keys())
-def test_values_of_a_chart(container: str, values: str, write: Write) -> None:
+def test_requests_are_fixed_in_the_values_of_a_chart(container: str, values: str, write: Write) -> None:
     fixed(write, chart(container, values), RENDER)
 
 

@@ -870,7 +870,7 @@ STYLES: dict[str, Callable[[str], str | bytes]] = {
         ("host-network-dns", "object, absent"),
     ],
 )
-def test_style(rule: str, name: str, style: str, write: Write) -> None:
+def test_fixes_keep_the_style_of_the_code(rule: str, name: str, style: str, write: Write) -> None:
     before, after = sides(TABLES[rule][name], STYLES[style])
     check(rule, before, after, write(before))
 

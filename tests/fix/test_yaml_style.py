@@ -153,7 +153,7 @@ NEW = "ttlSecondsAfterFinished: 86400"
         ),
     ],
 )  # fmt: skip
-def test_flow_style(before: str, after: str, write: Write) -> None:
+def test_new_members_keep_flow_style(before: str, after: str, write: Write) -> None:
     folder = write({"job.yaml": FLOW + before})
     assert fixed(folder, ["job.yaml"], TTL) == {"job.yaml": (FLOW + after).encode()}
 
@@ -653,7 +653,7 @@ PODS = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\nspec:\n  template
         ),
     ],
 )  # fmt: skip
-def test_items(before: str, after: str, write: Write) -> None:
+def test_new_items_keep_the_style_of_the_list(before: str, after: str, write: Write) -> None:
     old, new = (PODS.replace("      {more}\n", indent(text, " " * 6) + "\n") for text in (before, after))
     folder = write({"job.yaml": old, "own/images/no-secret.yaml": RULE})
     config = Config(rules=("own",), exclude=("own",))

@@ -48,14 +48,14 @@ def test_the_engine_and_the_control_plane_go_by_size(nodes: int, engine: str, pl
     assert (found["engine"], found["plane"]) == (engine, plane)
 
 
-def test_a_version_in_full() -> None:
+def test_minor_version_is_completed_to_a_release() -> None:
     assert context(10, kubernetes="1.35")["release"] == "1.35.7-aliyun.1"
     assert context(10, kubernetes="1.37")["release"] == "1.37.1-aliyun.1"
     with pytest.raises(ConfigError, match="is the oldest that is supported"):
         context(10, kubernetes="1.33")
 
 
-def test_a_registry_of_the_account() -> None:
+def test_registry_of_the_account_is_parsed() -> None:
     found = context(10, image="team/train:1.0.0", registry="images-registry-vpc.ap-southeast-1.cr.aliyuncs.com")
     host = "images-registry-vpc.ap-southeast-1.cr.aliyuncs.com"
     assert found["registry"] == ack.Registry(host, "images", "team", "train")
@@ -70,7 +70,7 @@ def test_no_registry_is_made_elsewhere(registry: str) -> None:
     assert b"docker_hub" not in b"".join(output.files.values())
 
 
-def test_a_cap_for_each_type_of_a_spot_pool() -> None:
+def test_price_cap_is_set_for_each_spot_type() -> None:
     files = made(100, spot={"share": 30, "price_cap": 12.5}).files
     assert b'spot_price_cap    = "12.5"' in files["terraform.tfvars"]
     assert b"SpotWithPriceLimit" in files["node_pools.tf"]

@@ -38,7 +38,7 @@ def test_control_plane_grows_with_the_nodes(nodes: int, machines: int, vcpus: in
     assert non_training_nodes("selfmanaged", nodes) > non_training_nodes("eks", nodes)
 
 
-def test_kernels_know_all_nodes() -> None:
+def test_neighbour_table_is_larger_than_the_cluster() -> None:
     for target in (10, 1000, 5058, 8000):
         found = selfmanaged.neighbours(target)
         assert target < found.keep < found.soft < found.most

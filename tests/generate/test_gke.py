@@ -28,7 +28,7 @@ from tests.terraform import schemas_of_providers as attributes
         ),
     ],
 )
-def test_quota_as_its_api_knows_it(code: str, expected: gke.Quota) -> None:
+def test_quota_codes_are_converted_for_the_api(code: str, expected: gke.Quota) -> None:
     assert gke.quota(code) == expected
 
 

@@ -119,7 +119,7 @@ def test_installers_refuse_unsupported_settings(given: dict[str, Any], words: st
         generate(intent.with_defaults("selfmanaged", given))
 
 
-def test_a_cloud_knows_its_networks() -> None:
+def test_unsupported_fabric_is_refused() -> None:
     with pytest.raises(
         ConfigError, match="fabric: infiniband is not for eks; its machine types say what is between GPUs"
     ):

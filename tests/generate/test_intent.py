@@ -282,7 +282,7 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
     assert all(len(label) <= 12 for label in wanted)
 
 
-def test_numbers_of_aks() -> None:
+def test_aks_prefix_drain_and_batch_grow_with_the_cluster() -> None:
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
     assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 210, 980]
@@ -393,7 +393,7 @@ def test_diff_is_what_git_takes(here: Path) -> None:
         (("eks", "--nodes", "0"), "0 is not in the range"),
     ],
 )
-def test_wrong_options_exit_with_2_and_the_reason(arguments: tuple[str, ...], told: str, here: Path) -> None:
+def test_wrong_options_exit_with_2_and_say_why(arguments: tuple[str, ...], told: str, here: Path) -> None:
     code, _, err = run(*arguments)
     assert code == 2
     assert told in err

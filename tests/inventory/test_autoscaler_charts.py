@@ -60,7 +60,7 @@ def read(write: Write) -> Callable[..., Any]:
         ("  version = var.nowhere", "there is no var.nowhere"),
     ],
 )
-def test_version_of_the_chart(lines: str, version: str, read: Callable[..., Any]) -> None:
+def test_chart_version_decides_the_autoscaler_version(lines: str, version: str, read: Callable[..., Any]) -> None:
     assert read(CLUSTER + RELEASE % lines, "version") == [version]
 
 
@@ -84,13 +84,13 @@ VALUES = """
   ]"""
 
 
-def test_values_of_the_chart(read: Callable[..., Any]) -> None:
+def test_flags_are_read_from_chart_values(read: Callable[..., Any]) -> None:
     names = ("max_nodes", "skip_local_storage", "unneeded_time", "scan_interval", "cpu")
     assert read(CLUSTER + RELEASE % VALUES, *names) == [40, False, 120, 30, 250]
 
 
 @pytest.mark.slow
-def test_custom_arguments_by_number(read: Callable[..., Any]) -> None:
+def test_custom_arguments_are_read_by_index(read: Callable[..., Any]) -> None:
     lines = '  set {\n    name  = "customArgs[0]"\n    value = "--scale-down-unneeded-time=2m"\n  }'
     assert read(CLUSTER + RELEASE % lines, "unneeded_time") == [120]
 
@@ -184,7 +184,7 @@ resource "google_container_node_pool" "cpu" {
 """
 
 
-def test_limits_of_auto_provisioning(read: Callable[..., Any]) -> None:
+def test_limits_of_auto_provisioning_are_read(read: Callable[..., Any]) -> None:
     assert read(GKE % "true", "max_cores", "max_memory", "provisioning") == [1000, 4000, True]
     assert read(GKE % "false", "max_cores", "max_memory", "provisioning") == [None, None, False]
 

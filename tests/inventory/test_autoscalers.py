@@ -66,7 +66,7 @@ def value(data: dict[str, Any], name: str) -> Any:
         "          command: [./cluster-autoscaler]\n          args: [--scale-down-unneeded-time=3m]",
     ],
 )
-def test_spellings(text: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_all_spellings_of_a_flag_are_read(text: str, read: Callable[..., dict[str, Any]]) -> None:
     assert value(read(text), "unneeded_time") == 180
 
 
@@ -82,7 +82,7 @@ def test_spellings(text: str, read: Callable[..., dict[str, Any]]) -> None:
         ),
     ],
 )
-def test_defaults_of_the_version(image: str, expander: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_defaults_depend_on_the_version(image: str, expander: str, read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines(), image)
     assert value(data, "expander") == expander
     assert value(data, "bulk_delete") == 10
@@ -92,7 +92,7 @@ def test_defaults_of_the_version(image: str, expander: str, read: Callable[..., 
 @pytest.mark.parametrize(
     "image", ["nginx:1", "registry.k8s.io/autoscaling/vpa-recommender:1.0", "my-cluster-autoscaler-ui:2"]
 )
-def test_other_workloads(image: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_other_workloads_are_no_autoscalers(image: str, read: Callable[..., dict[str, Any]]) -> None:
     assert read(lines().replace("./cluster-autoscaler", "./main"), image)["autoscalers"] == []
 
 
@@ -160,7 +160,7 @@ def test_a_shell_hides_the_flags(read: Callable[..., dict[str, Any]]) -> None:
     assert data["flags"] == []
 
 
-def test_flags_of_command_and_of_args(read: Callable[..., dict[str, Any]]) -> None:
+def test_flags_are_read_from_command_and_args(read: Callable[..., dict[str, Any]]) -> None:
     text = "          command: [./cluster-autoscaler, --max-nodes-total=7]\n          args: [--skip-nodes-with-system-pods=false]"
     data = read(text)
     assert (value(data, "max_nodes"), value(data, "skip_system_pods")) == (7, False)
@@ -187,7 +187,9 @@ def test_flags_of_command_and_of_args(read: Callable[..., dict[str, Any]]) -> No
         ),
     ],
 )
-def test_types_of_flags(flag: str, field: str, wanted: Any, read: Callable[..., dict[str, Any]]) -> None:
+def test_flags_are_converted_to_their_types(
+    flag: str, field: str, wanted: Any, read: Callable[..., dict[str, Any]]
+) -> None:
     assert value(read(lines(flag)), field) == wanted
 
 
@@ -202,7 +204,7 @@ def test_types_of_flags(flag: str, field: str, wanted: Any, read: Callable[..., 
         ("{requests: {cpu: lots}}", "`lots` is not a quantity such as 500m or 2Gi"),
     ],
 )
-def test_processors_of_its_own(resources: str, cpu: Any, read: Callable[..., dict[str, Any]]) -> None:
+def test_cpu_request_of_the_autoscaler_is_read(resources: str, cpu: Any, read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines() + (f"\n          resources: {resources}" if resources else ""))
     assert value(data, "cpu") == cpu
 
@@ -348,7 +350,7 @@ def test_autoscaler_is_known_by_its_command(
         assert value(data, "scan_interval") == 20
 
 
-def test_autoscaler_in_a_line_for_a_shell(read: Callable[..., dict[str, Any]]) -> None:
+def test_autoscaler_is_found_in_a_shell_command(read: Callable[..., dict[str, Any]]) -> None:
     text = """          command: [/bin/sh, -c, "sleep 5 && exec ./cluster-autoscaler --v=4"]"""
     assert read(text, "$IMAGE")["autoscalers"]
 
@@ -368,5 +370,5 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_images_of_the_autoscaler(image: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_images_of_the_autoscaler_are_recognised(image: str, read: Callable[..., dict[str, Any]]) -> None:
     assert len(read("", image)["autoscalers"]) == IMAGES[image]

@@ -139,7 +139,7 @@ def encoded(script: str) -> str:
         {"cloud-init/user-data.yaml": CLOUD_INIT},
     ],
 )
-def test_configurations_in_scripts(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
+def test_configurations_in_scripts_are_read(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
     data = read(files)
     assert len(data["clusters"]) == 1
     (pods,) = data["pod_ranges"]
@@ -198,7 +198,7 @@ def test_nodes_of_which_nothing_is_read_are_named(script: str, tool: str, write:
 
 
 @pytest.mark.parametrize(("flag", "cidr"), [("10.5.0.0/16", "10.5.0.0/16"), ("{{ pods }}", "variable of the script")])
-def test_tasks_of_ansible(flag: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_ansible_tasks_are_read(flag: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
     text = f"- name: start\n  shell: kubeadm init --pod-network-cidr {flag} --upload-certs >> init.log\n"
     assert cidr in of(read({"roles/master/tasks/main.yml": text})["pod_ranges"][0], "cidr")
 

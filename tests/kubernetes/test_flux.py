@@ -63,7 +63,7 @@ def autoscaler(write: Write) -> Callable[[Mapping[str, str]], Autoscaler]:
         {"release.yaml": RELEASE % ", valuesKey: ca.yaml", **GENERATED, "kustomization.yaml": GENERATED["kustomization.yaml"] % "ca.yaml"},
     ],
 )  # fmt: skip
-def test_values_of_a_config_map_in_the_tree(
+def test_values_are_read_from_a_config_map_in_the_tree(
     files: dict[str, str], autoscaler: Callable[[Mapping[str, str]], Autoscaler]
 ) -> None:
     assert known(autoscaler(files).unneeded_time) == 420

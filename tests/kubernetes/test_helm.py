@@ -95,7 +95,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_values_of_a_release(style: str, read: Read) -> None:
+def test_values_of_a_release_are_read(style: str, read: Read) -> None:
     text, line = STYLES[style]
     (autoscaler,) = read({"apps/a.yaml": text})["autoscalers"]
     assert of(autoscaler, "unneeded_time") == 420
@@ -190,7 +190,7 @@ dependencies:
 }
 
 
-def test_a_chart_that_brings_the_autoscaler_along(read: Read) -> None:
+def test_autoscaler_is_found_in_a_dependency(read: Read) -> None:
     (autoscaler,) = read(UMBRELLA)["autoscalers"]
     assert of(autoscaler, "unneeded_time") == 420
     assert not read({"values.yaml": "scaler: {on: false}\n"})["autoscalers"]
@@ -251,7 +251,7 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("style", IMAGES)
-def test_images_of_a_chart(style: str, read: Read) -> None:
+def test_images_of_a_chart_are_found(style: str, read: Read) -> None:
     values, expected = IMAGES[style]
     assert found_images(read({"Chart.yaml": CHART, "values.yaml": values + "\n"})) == expected
 

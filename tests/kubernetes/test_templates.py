@@ -205,7 +205,7 @@ def decoded(output: str) -> dict[str, str]:
     return {case: base64.b64decode(data[f"c{i}"]).decode() for i, case in enumerate(CASES)}
 
 
-def test_cases(write: Write) -> None:
+def test_templates_render_as_by_helm(write: Write) -> None:
     write_cases(write)
     assert decoded(rendered()) == CASES
 

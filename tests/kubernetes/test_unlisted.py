@@ -130,7 +130,7 @@ def test_broken_objects_of_unknown_kinds_are_left_alone(read: Read) -> None:
     assert not read({"one.yaml": broken}).workloads
 
 
-def test_rules_look_at_unknown_kinds(check: Check) -> None:
+def test_rules_judge_pods_of_unknown_kinds(check: Check) -> None:
     text = manifest("example.org/Thing", under("spec.template", "replicas: 300")).replace(
         "quay.io/example/train:1", "busybox"
     )

@@ -317,7 +317,9 @@ def test_the_mpi_v1alpha1_jobs_have_one_template(
         ("name: a", None, None, None),
     ],
 )
-def test_queues_and_gangs(meta: str, queue: str | None, system: str | None, gang: str | None, read: Read) -> None:
+def test_queues_and_gangs_are_read(
+    meta: str, queue: str | None, system: str | None, gang: str | None, read: Read
+) -> None:
     (job,) = read({"one.yaml": manifest("batch/Job", JOB, meta=meta)}).workloads
     assert (known(job.queue), known(job.queue_system), known(job.gang)) == (queue, system, gang)
 

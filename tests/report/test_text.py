@@ -106,15 +106,15 @@ def test_only_what_is_shown_is_counted_as_fixable(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes"), (1200, "1,200 nodes")])
-def test_plurals(number: int, text: str) -> None:
+def test_nouns_are_plural_after_other_numbers_than_1(number: int, text: str) -> None:
     assert counted(number, "node") == text
 
 
-def test_plurals_of_other_words() -> None:
+def test_irregular_plurals_are_given() -> None:
     assert (counted(1, "entry", "entries"), counted(2, "entry", "entries")) == ("1 entry", "2 entries")
 
 
-def test_capacity_speaks_of_one_node(write: Write) -> None:
+def test_capacity_prints_one_node_in_the_singular(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("20", "1")})
     output = CliRunner().invoke(cli, ["capacity"]).stdout
     assert "1 node" in output

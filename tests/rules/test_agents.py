@@ -155,7 +155,7 @@ def test_aks_taints_its_spot_nodes(check: Check) -> None:
     assert found == [("error", f"DaemonSet nvidia-device-plugin does not tolerate {taint} of GPU pool gpu")]
 
 
-def test_one_finding_for_one_taint(check: Check) -> None:
+def test_one_taint_gives_one_finding(check: Check) -> None:
     """The plugin counts as installed, and takes nothing of the nodes that it is kept from."""
     found = names(check({"main.tf": POOL, "agent.yaml": agent(*PLUGIN)}))
     assert not {"gpu-without-device-plugin", "gpu-without-toleration", "pod-matches-no-pool"}.intersection(found)

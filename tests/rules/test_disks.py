@@ -102,7 +102,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         (ACK % 'data_disks {\n category = "cloud_essd"\n size = 500\n }', None),
     ],
 )
-def test_disks_of_images(code: str, severity: str | None, check: Check) -> None:
+def test_small_image_disks_are_reported(code: str, severity: str | None, check: Check) -> None:
     every = check({"main.tf": code}).findings
     own = [str(one.severity.word) for one in every if one.rule == "gpu-image-disk-small"]
     assert own == ([severity] if severity else [])

@@ -276,7 +276,7 @@ def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], che
         ("", "a3-highgpu-4g", set[str]()),
     ],
 )  # fmt: skip
-def test_networks_of_a_gke_pool(network: str, machine: str, expected: set[str], check: Check) -> None:
+def test_gke_pool_needs_a_network_per_interface(network: str, machine: str, expected: set[str], check: Check) -> None:
     gpus = 4 if machine.endswith("4g") else 8
     assert found(check({"main.tf": GKE.format(network=network, machine=machine), **job(gpus=gpus)})) == expected
 

@@ -135,7 +135,7 @@ def test_a_generated_name_is_in_the_message(check: Check) -> None:
     ("gpus", "nodes", "severity"),
     [(8, 0, "warning"), (1, 0, "info"), (1, 1000, "warning"), (1, 20, "info"), (4, 20, "warning")],
 )
-def test_gangs_matter_by_the_gpus_of_the_job(gpus: int, nodes: int, severity: str, check: Check) -> None:
+def test_missing_gang_is_graded_by_the_gpus_of_the_job(gpus: int, nodes: int, severity: str, check: Check) -> None:
     job = NVIDIA.replace("nvidia.com/gpu: 8", f"nvidia.com/gpu: {gpus}")
     result = check({"job.yaml": job}, Config(nodes={"": nodes} if nodes else {}))
     assert found(result).get("gang-missing") == severity
@@ -217,7 +217,7 @@ def test_number_of_processes_without_a_starter_is_not_used(check: Check) -> None
 
 
 @pytest.mark.parametrize(("launch", "fires"), [("train", True), ("'-npernode', '8', train", False)])
-def test_one_slot_by_default_wastes_cards(launch: str, fires: bool, check: Check) -> None:
+def test_default_of_one_slot_is_reported(launch: str, fires: bool, check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", launch)
     assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
 

@@ -183,7 +183,7 @@ def test_images_of_one_file(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("copies", "findings"), [(2, 2), (3, 1)])
-def test_copies_of_a_file(copies: int, findings: int, write: Write) -> None:
+def test_findings_in_many_copies_of_a_file_are_merged(copies: int, findings: int, write: Write) -> None:
     """Two of them may well be environments."""
     write({f"lesson-{i}/pods.yaml": PODS for i in range(copies)})
     assert len(found("retired-registry")) == findings

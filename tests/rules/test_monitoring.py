@@ -54,7 +54,7 @@ def stack(spec: str, more: str = "") -> str:
         (RELEASE % ("grafana", "{}"), 1500, []),
     ],
 )  # fmt: skip
-def test_servers_of_charts(release: str, nodes: int, wanted: list[str], check: Check) -> None:
+def test_servers_of_charts_are_judged(release: str, nodes: int, wanted: list[str], check: Check) -> None:
     assert found(check, {"main.tf": 'variable "shards" {}' + release}, nodes) == wanted
 
 
@@ -123,7 +123,7 @@ spec:
 @pytest.mark.parametrize(
     ("name", "told"), [("fluent-bit", True), ("datadog-agent", True), ("ebs-csi-node", False), ("kured", False)]
 )
-def test_agents_in_kube_system(name: str, *, told: bool, check: Check) -> None:
+def test_known_agents_in_kube_system_are_reported(name: str, *, told: bool, check: Check) -> None:
     files = {"agent.yaml": AGENT % name + RIGHTS % {"name": "agent", "space": "kube-system"}}
     assert found(check, files) == (["per-node-api-watchers"] if told else [])
 
@@ -162,7 +162,7 @@ resource "helm_release" "plugin" {
         (GPUS % "p5.48xlarge" + PLUGIN.replace("nvidia-device-plugin", "gpu-operator") + stack("shards = 1"), None),
     ],
 )
-def test_metrics_of_gpus(code: str, severity: str | None, check: Check) -> None:
+def test_missing_gpu_metrics_are_reported(code: str, severity: str | None, check: Check) -> None:
     every = check({"main.tf": code}).findings
     own = [one.severity.word for one in every if one.rule == "gpu-metrics-missing"]
     assert own == ([severity] if severity else [])

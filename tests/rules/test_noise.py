@@ -95,7 +95,7 @@ def queues(*resources: str) -> Mapping[str, str]:
     return {f"queue-{i}.yaml": QUEUE.replace("RESOURCE", resource) for i, resource in enumerate(resources)}
 
 
-def test_a_queue_that_lacks_the_gpu_of_its_jobs(check: Check) -> None:
+def test_queue_without_quota_for_the_gpu_of_its_jobs_is_reported(check: Check) -> None:
     files = {"job.yaml": job("nvcr.io/nvidia/pytorch:24.01"), **queues("nvidia.com/mig-1g.10gb")}
     assert "queue-ignores-gpus" in rules_of(check(files))
 
@@ -140,7 +140,7 @@ def test_sleeping_containers_need_no_shared_memory(command: str, told: bool, che
         ('\nprovider "google" {\n  project = "train"\n}\n', True),
     ],
 )
-def test_a_pool_of_a_module_that_nobody_calls_here(more: str, told: bool, check: Check) -> None:
+def test_default_size_of_an_uncalled_module_is_not_judged(more: str, told: bool, check: Check) -> None:
     """Its size is a default for those who call it elsewhere."""
     found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED\n", "") + more}))
     assert ("single-large-pool" in found) == told

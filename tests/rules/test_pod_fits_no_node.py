@@ -53,7 +53,7 @@ def told(check: Check, code: str, requests: str, **more: str) -> list[str]:
         ("memory: 7455Mi", "7,455Mi of memory; one t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
     ],
 )
-def test_in_words(requests: str, text: str, check: Check) -> None:
+def test_message_states_the_request(requests: str, text: str, check: Check) -> None:
     assert told(check, CLUSTER + SMALL, requests) == ([f"Pod train asks for {text}"] if text else [])
 
 
@@ -87,9 +87,9 @@ def test_something_that_adds_larger_nodes(check: Check) -> None:
     assert told(check, CLUSTER + SMALL + autoscaler + karpenter, "cpu: 4") == []
 
 
-def test_a_pod_without_requests(check: Check) -> None:
+def test_pod_without_requests_fits(check: Check) -> None:
     assert told(check, CLUSTER + SMALL, "") == []
 
 
-def test_without_a_cluster(check: Check) -> None:
+def test_pod_without_a_cluster_is_not_judged(check: Check) -> None:
     assert told(check, "", "cpu: 400") == []

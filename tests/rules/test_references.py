@@ -165,7 +165,7 @@ SERVER = BUDGET.replace("SELECTOR", "{matchLabels: {app: server}}")
         ("{}", False),
     ],
 )
-def test_a_budget_that_selects_nothing(selector: str, found: bool, check: Check) -> None:
+def test_budget_that_selects_nothing_is_reported(selector: str, found: bool, check: Check) -> None:
     result = check({"budget.yaml": BUDGET.replace("SELECTOR", selector), "serve.yaml": SERVE})
     assert ("budget-selects-nothing" in {one.rule for one in result.findings}) is found
 

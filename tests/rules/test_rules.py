@@ -37,7 +37,7 @@ EXAMPLES = [
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_example(rule: Rule, example: Example) -> None:
+def test_examples_show_what_their_rule_does(rule: Rule, example: Example) -> None:
     """It fires on `bad`, also where a value is unknown or null, is silent on `good`, and `fixed` is what fix makes."""
     run = ExampleRun(rule, example)
     assert located(rule, run.failures()) == []
@@ -115,7 +115,7 @@ def test_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def test_words_exist() -> None:
+def test_rules_use_words_that_exist() -> None:
     assert [text for rule in RULES for text in located(rule, rule_words.problems(rule))] == []
 
 

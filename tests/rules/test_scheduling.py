@@ -94,7 +94,7 @@ HOST = "      hostNetwork: true\n"
         (64, 4, "", None),  # nothing declared
     ],
 )
-def test_ports_of_the_node(pods: int, gpus: int, more: str, severity: str | None, check: Check) -> None:
+def test_clashing_node_ports_are_reported(pods: int, gpus: int, more: str, severity: str | None, check: Check) -> None:
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": job(pods, gpus, HOST, more)}
     assert found(check(files)).get("host-network-port-clash") == severity
 
@@ -391,7 +391,7 @@ metadata: {{name: {namespace}}}
         (1, "volcano-system", set()),  # it meets nobody, does not pile up, and is an operator's
     ],
 )
-def test_a_job_of_one_pod(pods: int, namespace: str, rules: set[str], check: Check) -> None:
+def test_job_of_one_pod_gets_no_rules_for_many(pods: int, namespace: str, rules: set[str], check: Check) -> None:
     names = set(found(check({"job.yaml": GANG.format(pods=pods, namespace=namespace)})))
     assert names & {"host-network-dns", "job-never-cleaned", "namespace-without-quota"} == rules
 

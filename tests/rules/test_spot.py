@@ -78,7 +78,7 @@ resource "aws_launch_template" "gpu" {
         (group("a", ONE, '["p5.48xlarge"]', more=TEMPLATE) + TOGETHER, set()),
     ],
 )
-def test_groups_of_eks(code: str, wanted: set[str], check: Check) -> None:
+def test_spot_groups_of_eks_are_judged(code: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": EKS + code}))
     assert {name for name in found if name.startswith("spot-single")} == wanted
 
@@ -122,7 +122,9 @@ resource "alicloud_cs_kubernetes_node_pool" "%s" {
         ([("var.vswitches", '["ecs.ebmgn8v.48xlarge"]')], set()),
     ],
 )
-def test_gpu_pools_of_ack_by_ids(pools: list[tuple[str, str]], wanted: set[str], check: Check) -> None:
+def test_ack_gpu_pools_with_vswitch_ids_are_judged(
+    pools: list[tuple[str, str]], wanted: set[str], check: Check
+) -> None:
     code = "".join(ACK_POOL % (f"p{i}", f"p{i}", *pool) for i, pool in enumerate(pools))
     found = names(check({"main.tf": TWO_VSWITCHES + 'variable "vswitches" {}' + code}))
     assert {name for name in found if name.startswith("spot-single")} == wanted
@@ -158,7 +160,7 @@ resource "google_container_node_pool" "gpu" {
         ("us-central1-a", "", False),  # the cluster is in one zone, and its rule says so
     ],
 )
-def test_pools_of_gke(location: str, more: str, *, wanted: bool, check: Check) -> None:
+def test_spot_pools_of_gke_are_judged(location: str, more: str, *, wanted: bool, check: Check) -> None:
     found = names(check({"main.tf": GKE % (location, more)}))
     assert ("spot-single-zone" in found) is wanted
 
@@ -193,12 +195,12 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         ("spot_max_price = 9.5", set()),
     ],
 )
-def test_pools_of_aks(more: str, wanted: set[str], check: Check) -> None:
+def test_spot_pools_of_aks_are_judged(more: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": AKS % more}))
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
-def test_a_cap_on_machines_of_unknown_size(check: Check) -> None:
+def test_price_cap_on_an_unknown_machine_is_not_judged(check: Check) -> None:
     code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
     result = check({"main.tf": code % "spot_max_price = 0.5"})
     assert not result.bugs
@@ -239,7 +241,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         ("NoSpot", "{}", []),
     ],
 )
-def test_caps_of_ack(strategy: str, caps: str, wanted: list[str], check: Check) -> None:
+def test_price_caps_of_ack_are_judged(strategy: str, caps: str, wanted: list[str], check: Check) -> None:
     result = check({"main.tf": ACK % (strategy, caps)})
     assert [name for name in names(result) if name.startswith("spot-price")] == wanted
 
@@ -323,6 +325,6 @@ spec:
         ("", "Equal, value: azure", False),  # it may go elsewhere
     ],
 )
-def test_virtual_nodes(selector: str, operator: str, *, wanted: bool, check: Check) -> None:
+def test_pods_on_virtual_nodes_are_reported(selector: str, operator: str, *, wanted: bool, check: Check) -> None:
     found = names(check({"pod.yaml": VIRTUAL.format(selector=selector, operator=operator)}))
     assert ("aci-gpu-retired" in found) is wanted

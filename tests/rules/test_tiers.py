@@ -60,7 +60,7 @@ def severity(check: Check, *jobs: str, **files: str) -> str | None:
         ("requests: {cpu: 1000m}, limits: {cpu: 1, memory: 1Gi}", None),
     ],
 )
-def test_the_class_of_service_of_the_highest_tier(resources: str, expected: str | None, check: Check) -> None:
+def test_qos_class_of_the_highest_tier_is_judged(resources: str, expected: str | None, check: Check) -> None:
     assert severity(check, job("top", "high", resources), job("other", "low", SOME)) == expected
 
 

@@ -87,7 +87,7 @@ def severity(result: Result) -> str | None:
         (job(more=TOGETHER), None),
     ],
 )
-def test_pods_on_several_nodes_without_a_cluster(text: str, told: str | None, check: Check) -> None:
+def test_pods_on_several_nodes_are_judged_without_a_cluster(text: str, told: str | None, check: Check) -> None:
     assert severity(check({"job.yaml": claim() + text})) == told
 
 

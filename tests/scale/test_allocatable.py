@@ -82,7 +82,9 @@ def test_cpu_as_documented(cloud: str, name: str, left: int) -> None:
         ("selfmanaged", "m5.large", None, None, 0, 0),
     ],
 )
-def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int | None, least: int, most: int) -> None:
+def test_reserved_cpu_has_bounds(
+    cloud: str, name: str, pods: int | None, minor: int | None, least: int, most: int
+) -> None:
     own = Node(name, 8000, 0, pods, minor) if cloud == "selfmanaged" else node(cloud, name, pods, minor)
     assert registry.cloud(cloud).reserved(own).cpu == Amount(least, most)
 
@@ -107,7 +109,9 @@ def test_cpu_between_bounds(cloud: str, name: str, pods: int | None, minor: int 
         ("ack", "ecs.c7.large", None, None, 255, 1024),
     ],
 )
-def test_memory(cloud: str, name: str, pods: int | None, minor: int, least: float, most: float) -> None:
+def test_reserved_memory_is_as_documented(
+    cloud: str, name: str, pods: int | None, minor: int, least: float, most: float
+) -> None:
     found = registry.cloud(cloud).reserved(node(cloud, name, pods, minor)).memory
     assert found.high is not None
     assert (found.low / MI, found.high / MI) == pytest.approx((least, most), abs=1)
@@ -275,7 +279,7 @@ def fit(found: World) -> Fit:
         ("cpu: 1, memory: 8Gi", False),
     ],
 )  # fmt: skip
-def test_pods_on_one_machine(requests: str, *, fits: bool | None, read: Read) -> None:
+def test_pods_fit_what_a_machine_leaves(requests: str, *, fits: bool | None, read: Read) -> None:
     assert fit(world(read, '["t3.large"]', requests)).fits is fits
 
 
@@ -289,7 +293,7 @@ def test_of_several_machines_any_may_come(read: Read) -> None:
 class TestDaemonSets:
     """DaemonSets take from each node that they run on."""
 
-    def test_their_requests(self, read: Read) -> None:
+    def test_requests_of_daemon_sets_reduce_the_room(self, read: Read) -> None:
         assert fit(world(read, '["t3.large"]', "cpu: 1500m")).fits is True
         assert fit(world(read, '["t3.large"]', "cpu: 1500m", AGENT)).fits is False
         assert fit(world(read, '["t3.large"]', "cpu: 1400m", AGENT)).fits is True
@@ -321,7 +325,7 @@ class TestDaemonSets:
         ("{}", None, 10),
     ],
 )
-def test_pods_for_a_node(requests: str, each: Amount | None, nodes: int, read: Read) -> None:
+def test_pods_per_node_are_counted(requests: str, each: Amount | None, nodes: int, read: Read) -> None:
     found = world(read, '["t3.large"]', requests.strip("{}"))
     (template,) = found.inventory.workloads[0].templates
     assert found.pools.per_node(template, found.inventory.pools[0]) == each

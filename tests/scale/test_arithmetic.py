@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("cidr", "usable"), [("10.0.0.0/24", 251), ("10.0.0.0/22", 1019), ("10.0.0.0/21", 2043), ("10.0.0.0/16", 65531)]
 )
-def test_usable_addresses(cidr: str, usable: int) -> None:
+def test_usable_addresses_are_counted(cidr: str, usable: int) -> None:
     assert ranges.usable_addresses(cidr, 5) == usable
 
 
@@ -76,7 +76,7 @@ def test_addresses_needed(nodes: int, surge: Surge, pods: int, needed: int) -> N
         (24, 1, Surge(percent=10), 228),
     ],
 )
-def test_full_at(prefix: int, per_node: int, surge: Surge, nodes: int) -> None:
+def test_nodes_that_fill_a_subnet_are_counted(prefix: int, per_node: int, surge: Surge, nodes: int) -> None:
     usable = ranges.usable_addresses(f"10.0.0.0/{prefix}", 5)
     assert usable is not None
     assert growing.full_at([Demand("p", 5000, surge, per_node)], usable) == nodes
@@ -112,14 +112,14 @@ def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: in
         (Surge(percent=33, least=6, most=100), 1000, 100),
     ],
 )
-def test_surge_nodes(surge: Surge, nodes: int, expected: int) -> None:
+def test_surge_nodes_are_rounded_up(surge: Surge, nodes: int, expected: int) -> None:
     assert growing.surge_nodes(surge, nodes) == expected
 
 
 @pytest.mark.parametrize(
     ("addresses", "prefix"), [(251, 24), (252, 23), (34100, 16), (1, 29), (65531, 16), (65532, 15)]
 )
-def test_sufficient_prefix(addresses: int, prefix: int) -> None:
+def test_longest_sufficient_prefix_is_found(addresses: int, prefix: int) -> None:
     assert ranges.sufficient_prefix(addresses, 5) == prefix
 
 
@@ -136,7 +136,7 @@ def test_sufficient_prefix(addresses: int, prefix: int) -> None:
         (["10.0.0.0/16"], ["10.0.0.0/16"], 24, None),
     ],
 )
-def test_free_block(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
+def test_first_free_block_is_found(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
     assert ranges.free_block(networks, taken, prefix) == block
 
 
@@ -167,7 +167,9 @@ def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int)
         ([], [], 5, []),
     ],
 )
-def test_spread(maxima: list[int], growable: list[bool], target: int, expected: list[int]) -> None:
+def test_target_is_divided_among_pools(
+    maxima: list[int], growable: list[bool], target: int, expected: list[int]
+) -> None:
     assert growing.Growth(tuple(maxima), tuple(growable)).sizes(target) == expected
 
 
@@ -175,7 +177,7 @@ def test_spread(maxima: list[int], growable: list[bool], target: int, expected: 
     ("nodes", "batch", "seconds"),
     [(1000, 10, 1200), (1000, 100, 300), (1000, 200, 250), (10, 10, 12), (0, 10, 0)],
 )
-def test_deletion_time(nodes: int, batch: int, seconds: int) -> None:
+def test_deletion_time_counts_loops_and_taints(nodes: int, batch: int, seconds: int) -> None:
     """10 nodes every 10 s and 2 s to taint them: 1,000 nodes in 20 minutes at least."""
     assert deletion.deletion_time(nodes, batch, 10, 5) == seconds
 
@@ -197,7 +199,7 @@ def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     ("pods", "prefix"),
     [(8, 28), (9, 27), (16, 27), (17, 26), (32, 26), (64, 25), (110, 24), (128, 24), (256, 23), (1, 28)],
 )
-def test_pod_block(pods: int, prefix: int) -> None:
+def test_pod_block_has_twice_the_pods(pods: int, prefix: int) -> None:
     assert cloud("gke").pod_block(pods) == prefix
 
 
@@ -212,7 +214,9 @@ def test_pod_block(pods: int, prefix: int) -> None:
         (3, 10, 27, 1, 30),  # no more interfaces than there are
     ],
 )
-def test_interface_addresses(interfaces: int, addresses: int, pods: int, warm: int, held: int) -> None:
+def test_addresses_of_whole_interfaces_are_counted(
+    interfaces: int, addresses: int, pods: int, warm: int, held: int
+) -> None:
     assert eks.interface_addresses(interfaces, addresses, pods, warm) == held
 
 
@@ -229,7 +233,7 @@ def test_prefix_and_warm_addresses() -> None:
     ("name", "found"),
     [("m5.large", (3, 10)), ("p5.48xlarge", (2, 50)), ("u-6tb1.56xlarge", (15, 50)), ("x.y", None), ("", None)],
 )
-def test_interfaces_of_instance_types(name: str, found: tuple[int, int] | None) -> None:
+def test_interfaces_of_instance_types_are_known(name: str, found: tuple[int, int] | None) -> None:
     assert machines.interfaces("eks", name) == found
 
 
@@ -260,7 +264,7 @@ def test_pods_of_eks_nodes(name: str, custom: bool, pods: int, managed: int) -> 
     assert eks.managed_pods(formula, machine.vcpus or 0, 110, 250, 30) == managed
 
 
-def test_three_nodes_with_two_pods_of_coredns() -> None:
+def test_node_without_pods_holds_one_interface() -> None:
     """The example of Amazon's guide: two c5.large hold two interfaces of ten addresses, the third one."""
     held = [eks.interface_addresses(3, 10, pods, 1) for pods in (1, 1, 0)]
     assert sum(held) == 50
@@ -269,7 +273,7 @@ def test_three_nodes_with_two_pods_of_coredns() -> None:
 @pytest.mark.parametrize(
     ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
 )
-def test_nodes_with_outbound_ports_on_azure(ports: int, addresses: int, nodes: int) -> None:
+def test_azure_ports_limit_the_nodes(ports: int, addresses: int, nodes: int) -> None:
     assert cloud("aks").outbound_nodes(ports, addresses, 64_000) == nodes
 
 
@@ -281,7 +285,7 @@ def test_nodes_with_ports_on_cloud_nat() -> None:
     assert gke.outbound_addresses(65_000, 1, 64_512) is None
 
 
-def test_pulls_of_fresh_nodes() -> None:
+def test_pulls_of_fresh_nodes_are_counted() -> None:
     image = cast("Image", None)
     found = [egress.Pull([image, image], 50, None, sure=True), egress.Pull([image], None, None, sure=True)]
     assert egress.pulled(found, lambda _: 30) == 90
@@ -305,7 +309,7 @@ def test_pulls_of_fresh_nodes() -> None:
         ("ack", "ecs.gn7i-c32g1.8xlarge", 32, 1),
     ],
 )
-def test_machines(cloud: str, name: str, vcpus: int, gpus: int | None) -> None:
+def test_vcpus_and_gpus_of_machines_are_known(cloud: str, name: str, vcpus: int, gpus: int | None) -> None:
     found = machines.machine(cloud, name)
     assert found is not None
     assert (found.vcpus, found.gpus) == (vcpus, gpus)
@@ -337,22 +341,22 @@ def test_machines_that_are_not_known(cloud: str, name: str) -> None:
         ("ack", "ecs.ebmgn9g.48xlarge", False, ["q_i5uzm3"]),
     ],
 )
-def test_codes_of_quotas(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
+def test_machines_count_against_quotas_with_codes(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
     assert [quota.code for quota in machines.quotas(cloud, name, spot=spot)] == codes
 
 
 @pytest.mark.parametrize(("pods", "addresses"), [(0, 16), (1, 16), (8, 16), (9, 32), (24, 32), (25, 48)])
-def test_addresses_of_aks_pods_in_batches(pods: int, addresses: int) -> None:
+def test_aks_pods_take_addresses_in_batches(pods: int, addresses: int) -> None:
     assert aks.dynamic_addresses(pods, 16, 8) == addresses
 
 
 @pytest.mark.parametrize(("pods", "addresses"), [(15, 16), (16, 32), (31, 32), (110, 112), (250, 256)])
-def test_addresses_of_aks_pods_in_blocks(pods: int, addresses: int) -> None:
+def test_aks_pods_take_addresses_in_blocks(pods: int, addresses: int) -> None:
     assert aks.static_addresses(pods, 16) == addresses
 
 
 @pytest.mark.parametrize(("name", "pods"), [("ecs.g7.4xlarge", 210), ("ecs.c6.4xlarge", 140)])
-def test_pods_of_ack_nodes_with_terway(name: str, pods: int) -> None:
+def test_terway_limits_the_pods_of_a_node(name: str, pods: int) -> None:
     found = machines.interfaces("ack", name)
     assert found is not None
     assert ack.terway_pods(*found) == pods

@@ -157,13 +157,13 @@ def test_without_a_cap_all_of_it_is_too_small(check: Check) -> None:
     assert {"subnet-too-small", "pool-over-quota"} <= rules_of(check(eks()))
 
 
-def test_a_limit_of_provisioning_silences_what_lies_beyond(check: Check) -> None:
+def test_provisioning_limit_silences_findings_above_it(check: Check) -> None:
     assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
-def test_a_cap_of_the_autoscaler_silences_what_lies_beyond(flag: str, check: Check) -> None:
+def test_autoscaler_cap_silences_findings_above_it(flag: str, check: Check) -> None:
     silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}
     found = rules_of(check(eks(flag)))
     assert "autoscaler-cap-below-target" in found

@@ -182,7 +182,7 @@ def lands(cloud: str, pods: Pods, read: Read, *, spot: bool = False, taint: str 
 class TestFit:
     """Pods on one pool of each cloud, as plain and as spot nodes."""
 
-    def test_pods_that_tolerate_its_taint(self, cloud: str, read: Read) -> None:
+    def test_pods_that_tolerate_the_taint_fit(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(gpus=1, selector="pool: gpu"), read) == placement.Fit(fits=True)
 
     def test_a_taint_keeps_pods_away(self, cloud: str, read: Read) -> None:

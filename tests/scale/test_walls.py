@@ -208,7 +208,9 @@ def gke(**values: Any) -> str:
         (gke(), "cluster-limit", 15000),
     ],
 )
-def test_nodes_at_a_wall(text: str, mechanism: str, nodes: int, capacity: Callable[..., dict[str, Any]]) -> None:
+def test_nodes_at_a_wall_are_computed(
+    text: str, mechanism: str, nodes: int, capacity: Callable[..., dict[str, Any]]
+) -> None:
     assert at(capacity(text), mechanism) == nodes
 
 
@@ -376,7 +378,7 @@ def test_formats_for_people(format_: str, write: Write) -> None:
         assert part in output
 
 
-def test_without_a_cluster(write: Write) -> None:
+def test_capacity_without_a_cluster_says_so(write: Write) -> None:
     write({"main.tf": 'resource "null_resource" "a" {}\n'})
     result = CliRunner().invoke(cli, ["capacity", "."])
     assert (result.exit_code, result.stdout) == (0, "")
@@ -520,7 +522,7 @@ def test_local_ssds_count_against_the_quota_of_their_family(
     assert found == {family: (amount, "GB") for family, amount in needed.items()}
 
 
-def test_interfaces_and_address_units_of_a_vpc(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_vpc_limits_interfaces_and_address_units(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["m5.large"]', nodes=9000))
     assert at(cluster, "interfaces") == 2500  # two interfaces with the first pod, 5,000 in the zone
     assert at(cluster, "address-units") == 3047  # twenty addresses and a second interface of 64,000
@@ -643,7 +645,9 @@ spec:
         ('azure"\n    network_plugin_mode = "overlay', "10", "no such wall"),  # beyond the 5,000 nodes of a cluster
     ],
 )
-def test_pods_of_a_cluster(plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+def test_number_of_pods_is_a_wall(
+    plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]
+) -> None:
     code = aks(plugin=plugin).replace(
         "node_count ", 'vm_size = "Standard_D64s_v5"\n    max_pods = 110\n    node_count '
     )
@@ -664,7 +668,7 @@ spec:
 """
 
 
-def test_pulls_from_docker_hub(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_docker_hub_pulls_are_a_wall(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(gke(nodes=600), **{"job.yaml": PULLS})
     assert at(cluster, "docker-hub") == "no such wall"  # public nodes have addresses of their own
     assert at(capacity(aks(nodes=600), **{"job.yaml": PULLS}), "docker-hub") == 50

@@ -96,7 +96,7 @@ INNER = 'variable "given" { type = "map" }\noutput "given" { value = "${lookup(v
         ("local.named", "train"),
     ],
 )
-def test_values(expression: str, expected: object, write: Write) -> None:
+def test_old_code_evaluates_to_the_same_values(expression: str, expected: object, write: Write) -> None:
     write({"main.tf": MAIN, "inner/main.tf": INNER})
     answer = evaluate(expression, ".", Config())
     assert answer["value"] == expected, answer

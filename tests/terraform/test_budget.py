@@ -81,7 +81,7 @@ def test_neither_try_nor_can_catches_it(first: str) -> None:
         ("var.nothing", '"${@}${@}"', "local.a60"),
     ],
 )
-def test_chains_that_double(first: str, step: str, use: str, write: Write) -> None:
+def test_doubling_chains_exceed_the_budget(first: str, step: str, use: str, write: Write) -> None:
     rows = [f"a{i + 1} = {step.replace('@', f'local.a{i}')}\n" for i in range(60)]
     write({"main.tf": f'variable "nothing" {{}}\nlocals {{\na0 = {first}\n{"".join(rows)}}}\n'})
     assert not answer(use, ".", Config())["known"]

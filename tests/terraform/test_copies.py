@@ -262,7 +262,7 @@ def test_files_that_are_linked_into_a_root_are_no_root(write: Write) -> None:
         ("git::ssh://git@a.example:7999/g/eks.git?ref=2", "a.example", "g/eks", "g/eks", ""),
     ],
 )
-def test_addresses(source: str, host: str, path: str, repository: str, folder: str) -> None:
+def test_module_addresses_are_parsed(source: str, host: str, path: str, repository: str, folder: str) -> None:
     assert parse_address(source) == (host, path, repository, folder)
 
 

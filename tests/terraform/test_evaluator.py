@@ -61,7 +61,7 @@ SCOPE = Scope({
 
 
 @pytest.mark.medium
-def test_functions_and_expressions(terraform: str, tmp_path: Path) -> None:
+def test_expressions_evaluate_as_in_terraform(terraform: str, tmp_path: Path) -> None:
     got, wanted = ours(EXPRESSIONS), theirs(terraform, EXPRESSIONS, tmp_path)
     assert [(e, a, b) for e, a, b in zip(EXPRESSIONS, got, wanted, strict=True) if a != b and e != "1 / 0"] == []
 
@@ -109,7 +109,7 @@ def generated(seed: int, count: int) -> list[str]:
 
 
 @pytest.mark.medium
-def test_random_expressions(terraform: str, tmp_path: Path) -> None:
+def test_random_expressions_evaluate_as_in_terraform(terraform: str, tmp_path: Path) -> None:
     expressions = generated(7, 400)
     got, wanted = ours(expressions), theirs(terraform, expressions, tmp_path)
     assert [(e, a, b) for e, a, b in zip(expressions, got, wanted, strict=True) if a != b] == []

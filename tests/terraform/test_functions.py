@@ -245,7 +245,7 @@ FIXED: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("call", "expected"), FIXED, ids=[call for call, _ in FIXED])
-def test_answers_without_terraform(call: str, expected: Any) -> None:
+def test_functions_return_the_recorded_answers(call: str, expected: Any) -> None:
     found = plain(value(call))
     assert found == expected
     assert isinstance(found, type(expected))
@@ -382,7 +382,7 @@ def test_sets_keep_what_is_not_known() -> None:
     assert found == (A, B, SUBNET, OTHER)
 
 
-def test_reasons() -> None:
+def test_unknown_functions_have_a_reason() -> None:
     assert reason_for("timestamp") == "timestamp(): its value is only known when Terraform runs"
     assert "provider" in reason_for("provider::aws::arn_parse")
     assert "not evaluated" in reason_for("nonsense")

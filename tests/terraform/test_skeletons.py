@@ -95,7 +95,7 @@ def test_no_fix_writes_what_a_version_lacks(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
-def test_model_of_a_call(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_of_a_call_equals_its_golden_file(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
     golden(f"modules/{case}.txt", plain(model.as_text(model.collect(Tree(["."]), Config()))))
 
@@ -181,7 +181,9 @@ def test_version_is_found(source: str, version: str, inputs: str, lock: str, cho
         ("v21.0.0-rc1", (21, 0, 0), (21, 0, 1)),
     ],
 )
-def test_constraints(constraint: str, inside: versions.Version, outside: versions.Version | None) -> None:
+def test_version_constraints_are_parsed(
+    constraint: str, inside: versions.Version, outside: versions.Version | None
+) -> None:
     found = versions.parse(constraint)
     assert found is not None
     assert found.low <= inside < found.high
@@ -315,7 +317,9 @@ def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Write
         ("38.0.0", "flex_start", True),
     ],
 )
-def test_keys_of_pools_of_the_gke_module_by_version(*, version: str, key: str, scarce: bool, write: Write) -> None:
+def test_pool_keys_of_the_gke_module_depend_on_its_version(
+    *, version: str, key: str, scarce: bool, write: Write
+) -> None:
     fields = _pool(write, (VERSIONS["gke"] % version).replace("KEY", key))
     assert (fields["scarce_surge"], fields["together"]) == (scarce, "COMPACT")
 
@@ -324,7 +328,9 @@ def test_keys_of_pools_of_the_gke_module_by_version(*, version: str, key: str, s
     ("version", "folder", "reserved"),
     [("34.0.0", "private-cluster", True), ("35.0.0", "private-cluster", False), ("44.2.0", "safer-cluster", True)],
 )
-def test_range_of_the_control_plane_by_version(*, version: str, folder: str, reserved: bool, read: Read) -> None:
+def test_control_plane_range_depends_on_the_module_version(
+    *, version: str, folder: str, reserved: bool, read: Read
+) -> None:
     """The modules for private clusters took 10.0.0.0/28 until 35, and safer-cluster still does."""
     found = read({"main.tf": (VERSIONS["gke"] % version).replace('/google"', f'/google//modules/{folder}"')})
     assert ("10.0.0.0/28" in {known(one.cidr) for one in found.reserved}) == reserved
@@ -397,7 +403,7 @@ resource "aws_eks_cluster" "train" {
 """
 
 
-def test_default_range_of_the_vpc_module_by_version(read: Read) -> None:
+def test_default_range_of_the_vpc_module_depends_on_its_version(read: Read) -> None:
     """Until 4.0 it was one that AWS does not take."""
     found = [read({"main.tf": VPC % version}).networks for version in ("3.19.0", "4.0.0", "6.6.0")]
     assert [known(one.cidrs) for (one,) in found] == [("0.0.0.0/0",), ("10.0.0.0/16",), ("10.0.0.0/16",)]

@@ -147,7 +147,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("expression", SHOWN)
-def test_values_at_the_edges_of_numbers_and_templates(expression: str, scope: Scope) -> None:
+def test_edge_cases_of_numbers_and_templates_evaluate_as_expected(expression: str, scope: Scope) -> None:
     assert answer(expression, scope).get("value") == SHOWN[expression]
 
 

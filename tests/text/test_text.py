@@ -21,7 +21,7 @@ from kcheck.text.text import Edit, OverlapError, Source, apply
         (b"", 0, (1, 1)),
     ],
 )
-def test_position(data: bytes, offset: int, expected: tuple[int, int]) -> None:
+def test_positions_count_code_points(data: bytes, offset: int, expected: tuple[int, int]) -> None:
     assert Source("f", data).position(offset) == expected
 
 

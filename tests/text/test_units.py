@@ -20,7 +20,7 @@ def test_rounding_never_gives_less_and_little_more(count: int) -> None:
     assert round_up(round_up(count)) == round_up(count)
 
 
-def test_data_text() -> None:
+def test_data_is_formatted_like_yaml_in_braces() -> None:
     value = {"name": "shm", "emptyDir": {"medium": "Memory"}, "modes": [1, True]}
     assert data_text(value) == "{name: shm, emptyDir: {medium: Memory}, modes: [1, true]}"
 
@@ -28,7 +28,7 @@ def test_data_text() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0 s"), (1, "1 s"), (90, "90 s"), (60, "1 min"), (505, "8 min"), (7200, "2 h")]
 )
-def test_readable(seconds: int, text: str) -> None:
+def test_seconds_are_formatted_for_people(seconds: int, text: str) -> None:
     assert readable(seconds) == text
 
 
@@ -57,7 +57,7 @@ def test_the_noun_after_a_number_becomes_singular(rest: str, one: str) -> None:
         ("9" * 5000, None),
     ],
 )
-def test_whole_number(text: str, number: int | None) -> None:
+def test_only_decimal_digits_are_whole_numbers(text: str, number: int | None) -> None:
     assert whole_number(text) == number
 
 

@@ -155,7 +155,7 @@ def test_var_file_and_nodes_decide(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_smaller_target_silences_what_lies_above() -> None:
+def test_smaller_target_silences_findings_above_it() -> None:
     assert "free-control-plane" in {f["rule"] for f in report(".")["findings"]}
     assert "free-control-plane" not in {f["rule"] for f in report(".", "--nodes", "5")["findings"]}
 

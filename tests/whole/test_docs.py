@@ -243,7 +243,7 @@ def test_bad_links_are_reported(tmp_path: Path) -> None:
         ("Ten - or more", "ten---or-more"),
     ],
 )
-def test_anchors(heading: str, anchor: str) -> None:
+def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
     assert anchors(f"## {heading}\n") == {anchor}
 
 

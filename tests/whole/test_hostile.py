@@ -122,7 +122,7 @@ resource "alicloud_cs_kubernetes_node_pool" "a" {
 
 
 @pytest.mark.parametrize("code", [GKE, ACK], ids=["gke", "ack"])
-def test_values_of_the_wrong_shape(code: str, write: Write) -> None:
+def test_values_of_a_wrong_shape_cause_no_bug(code: str, write: Write) -> None:
     run_all(write, {"main.tf": code})
 
 
@@ -164,7 +164,7 @@ def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
 @pytest.mark.parametrize(
     "limit", ["eks.pool.quota", "any.large_pool.nodes", "any.dns.nodes_per_replica", "any.gpu_node.pods"]
 )
-def test_limits_of_zero(limit: str, write: Write) -> None:
+def test_limits_of_zero_cause_no_bug(limit: str, write: Write) -> None:
     settings = f"nodes: 1000\nlimits: {{{limit}: {{value: 0, reason: none}}}}\n"
     run_all(write, {"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": settings})
 
@@ -176,7 +176,7 @@ def test_limits_of_zero(limit: str, write: Write) -> None:
         ("--price", "-inf"), ("--price", "1e300"), ("--var-file", "\ud800"), ("--config", "."), ("--exclude", "["),
     ],
 )  # fmt: skip
-def test_flags(arguments: tuple[str, ...], write: Write) -> None:
+def test_strange_flags_cause_no_bug(arguments: tuple[str, ...], write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB})
     for command in ("check", "simulate"):
         assert status(command, *arguments) in ((0, 1) if arguments[0] == "--exclude" else (2,))

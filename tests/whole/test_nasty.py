@@ -66,7 +66,7 @@ def test_variables_of_a_broken_file_are_unknown(check: Check) -> None:
         ({"a.tf": 'resource "azurerm_kubernetes_cluster" "a" {\n}\nresource "azurerm_kubernetes_cluster" "a" {\n}\n'}, []),
     ],
 )  # fmt: skip
-def test_input(files: dict[str, str | bytes], rules: list[str], check: Check) -> None:
+def test_strange_input_causes_no_bug(files: dict[str, str | bytes], rules: list[str], check: Check) -> None:
     result = check(files)
     assert not result.bugs
     notes = ("free-control-plane", "idle-nodes-kept-long", "delay-after-failure")  # of clusters of unknown size
@@ -119,12 +119,12 @@ def test_nothing_relevant_is_said_on_stderr(write: Write) -> None:
     st.binary(max_size=200)
     | st.text('{}[]"=\n#${}<resource azurerm_kubernetes_cluster 1a', max_size=120).map(str.encode)
 )
-def test_any_bytes_as_terraform(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_bytes_as_terraform_cause_no_bug(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     run_on(tmp_path_factory, "main.tf", HEALTHY.encode() + data)
 
 
 @given(st.binary(max_size=200) | st.text("{}[]&*a:- \n'\"|>!%#", max_size=120).map(str.encode))
-def test_any_bytes_as_manifest(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+def test_any_bytes_as_manifest_cause_no_bug(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     run_on(tmp_path_factory, "a.yaml", b"apiVersion: v1\nkind: Pod\n" + data)
 
 

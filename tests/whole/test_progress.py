@@ -99,7 +99,7 @@ def completed(words: str, last: str) -> list[str]:
         ("limits", "any.docker_hub.p", ["any.docker_hub.pulls"]),
     ],
 )
-def test_completion(words: str, last: str, expected: list[str]) -> None:
+def test_words_are_completed(words: str, last: str, expected: list[str]) -> None:
     assert completed(words, last)[: len(expected)] == expected
 
 
@@ -110,7 +110,7 @@ def test_completed_limits_are_those_that_explain_knows() -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell: str) -> None:
+def test_completion_scripts_are_printed(shell: str) -> None:
     run = CliRunner().invoke(
         cli, [], prog_name="kcheck", env={"_KCHECK_COMPLETE": f"{shell}_source"}, standalone_mode=True
     )

@@ -88,7 +88,7 @@ def test_legal_keys_and_values_are_offered(text: str, expected: list[str]) -> No
     ["select: [|", "select:\n  - |", "select:\n  |", "ignore: [spot, sub|]", "not_ignorable: [|", "per_path_ignores:\n  lab: [|",
      "suppressions:\n  - rule: |", "suppressions:\n  - {rule: |", "suppressions:\n- rule: \"|\""],
 )  # fmt: skip
-def test_rules_and_groups(text: str) -> None:
+def test_comments_complete_rules_and_groups(text: str) -> None:
     every = {rule.name for rule in rules.load()}
     assert set(labels(text)) == every | {rule.group for rule in rules.load()}
     assert set(labels("severity:\n  |")) == every
@@ -167,7 +167,7 @@ def test_names_that_a_comment_or_an_annotation_has_are_not_offered_again(text: s
 @pytest.mark.parametrize(
     "text", ["a = 1 # kcheck: ignore[spot] |", "# kcheck: ig|", "nodes = |", "    kcheck.dev/ignore: spot: |"]
 )
-def test_nothing_elsewhere(text: str) -> None:
+def test_other_places_complete_nothing(text: str) -> None:
     assert at(text, None, "main.tf").items == []
 
 

@@ -201,7 +201,7 @@ def test_rules_that_are_chosen_and_infos(write: Write, watched: Watched) -> None
 
 
 @pytest.mark.parametrize("arguments", [("nowhere",), ("--baseline", "--select", "no-such-rule")])
-def test_wrong_usage(arguments: tuple[str, ...], write: Write, watched: Watched) -> None:
+def test_wrong_usage_is_explained(arguments: tuple[str, ...], write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
     status = 2 if arguments == ("nowhere",) else 0
     output = watched(*arguments, status=status)

@@ -43,7 +43,7 @@ def test_a_fleet_is_the_same_each_time_and_no_repository_twice(tmp_path: Path) -
         (b"max_size = var.nodes\n", b"max_size = var.nodes\n"),
     ],
 )
-def test_files_vary(text: bytes, varied: bytes) -> None:
+def test_variations_change_names_in_files(text: bytes, varied: bytes) -> None:
     assert bench_fleets.Variation(3, 5, 2, 8).of(text) == varied
 
 

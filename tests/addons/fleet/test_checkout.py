@@ -172,7 +172,7 @@ def test_a_work_tree_may_lie_elsewhere(top: Path) -> None:
         ({}, ""),
     ],
 )
-def test_the_commit(files: dict[str, str], expected: str, top: Path) -> None:
+def test_commit_is_read_from_git_files(files: dict[str, str], expected: str, top: Path) -> None:
     for name, text in files.items():
         (top / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
         (top / ".git" / name).write_text(text)

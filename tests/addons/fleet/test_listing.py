@@ -40,7 +40,7 @@ def names(*paths: str) -> list[str]:
     return [one.name for one in fleet(paths).repositories]
 
 
-def test_folders_and_patterns(checkouts: Path) -> None:
+def test_folders_and_patterns_list_each_repository_once(checkouts: Path) -> None:
     assert names("checkouts/web", "checkouts/*") == ["web", "data", "training"]
 
 
@@ -103,7 +103,7 @@ def test_an_invalid_fleet_file_is_refused_in_one_line(text: str, message: str, c
     assert "\n" not in str(mistake.value)
 
 
-def test_a_path_that_leads_nowhere(checkouts: Path) -> None:
+def test_missing_path_is_an_error(checkouts: Path) -> None:
     with pytest.raises(ConfigError, match="no such folder, list"):
         fleet(["fleet.yml"])
 

@@ -61,11 +61,11 @@ def write(folder: Path, *clusters: ClusterRow, name: str = "infra", run: str = s
 # --- three weeks
 
 
-def test_text_of_three_weeks(told: Path) -> None:
+def test_text_report_equals_its_golden_file(told: Path) -> None:
     golden("fleet/report.txt", said(told))
 
 
-def test_markdown_of_three_weeks(told: Path) -> None:
+def test_markdown_report_equals_its_golden_file(told: Path) -> None:
     golden("fleet/report.md", said(told, form="markdown"))
 
 
@@ -148,7 +148,7 @@ def test_missing_inputs_come_first_if_most_clusters_need_one(folder: Path) -> No
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_no_clusters(folder: Path, form: str) -> None:
+def test_report_without_clusters_says_so(folder: Path, form: str) -> None:
     write(folder)
     assert "No cluster was found in 1 repository" in said(folder, form=form)
 
@@ -245,5 +245,5 @@ def test_a_new_version_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch
         ((1, 2, 9), "How far 9 of 12 clusters get is not known, 1 reaches its target, 2 stop before it"),
     ],
 )
-def test_sentence_of_states(states: tuple[int, int, int], text: str) -> None:
+def test_states_are_summarized_in_a_sentence(states: tuple[int, int, int], text: str) -> None:
     assert states_text(*states) == text

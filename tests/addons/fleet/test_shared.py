@@ -97,7 +97,7 @@ def test_clusters_of_an_unknown_account_are_not_added_up() -> None:
     assert rows[2].note == "2 clusters of an unknown account or region may take of it, too"
 
 
-def test_a_quota_of_all_regions() -> None:
+def test_quota_without_region_covers_all_regions() -> None:
     use = replace(QUOTA, scope=IN_ACCOUNT)
     row = only(of("a", use), of("b", use, region="eu-west-1"), of("c", use, region=""))
     assert (row.account, row.region, row.needed) == (ACCOUNT, "", 300)
@@ -217,7 +217,7 @@ def test_a_network_that_is_not_known_is_alone() -> None:
     assert rows[0].note == "not added to others: write network: of its repository or environment into the list"
 
 
-def test_pulls_through_one_way_out() -> None:
+def test_clusters_share_the_pulls_of_a_named_egress() -> None:
     said = Surroundings(egress="office")
     row = only(of("a", PULLS, said), of("b", PULLS, said), of("c", PULLS, said), stated=Stated(egress={"office": 2}))
     assert (row.key, row.needed, row.available, row.state) == ("office", 300, 200, "over")
@@ -249,7 +249,7 @@ def test_names_of_reservations_mean_something_in_an_account() -> None:
         ),
     ],
 )
-def test_the_sentence(use: UseRow, text: str) -> None:
+def test_sentence_names_the_limit_and_the_excess(use: UseRow, text: str) -> None:
     use = replace(use, needed=6000, available=9216)
     assert sentence(only(of("a", use), of("b", use))) == text
 

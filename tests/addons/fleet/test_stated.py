@@ -94,7 +94,7 @@ egress: {office: 5, home: 1}
         ("egress:", "way_out:", "there is no key way_out"),
     ],
 )
-def test_mistakes(limits: Callable[..., Stated], old: str, new: str, message: str) -> None:
+def test_mistakes_in_the_list_are_explained(limits: Callable[..., Stated], old: str, new: str, message: str) -> None:
     with pytest.raises(ConfigError) as mistake:
         limits(LIST.replace(old, new))
     assert message in str(mistake.value)

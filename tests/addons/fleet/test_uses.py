@@ -82,7 +82,7 @@ def uses(check: Check) -> Callable[..., dict[str, UseRow]]:
     return of
 
 
-def test_quotas_of_an_account(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_account_quotas_are_uses(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(CLUSTER % ("", ""))["quota"]
     assert (row.key, row.scope, row.unit, row.needed, row.is_exact) == ("L-417A185B", IN_REGION, "vCPUs", 12_288, True)
     assert (row.available, row.limit_name) == (None, "eks.quota.p")
@@ -115,7 +115,7 @@ def test_a_cluster_without_nodes_takes_nothing(uses: Callable[..., dict[str, Use
     assert uses((CLUSTER % ("", INSIDE) + NETWORK).replace("max_size = 64", "max_size = 0")) == {}
 
 
-def test_address_units_of_a_network_in_this_code(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_address_units_are_keyed_by_the_network_in_the_code(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % (f"vpc_config {{\n    {INSIDE}\n  }}", INSIDE))["address-units"]
     assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 6_464, True)
     assert (row.available, row.limit_name) == (64_000, "eks.vpc.address_units")
@@ -126,7 +126,7 @@ def test_the_network_may_follow_from_the_subnets_of_pools(uses: Callable[..., di
     assert (row.key, row.scope) == ("eks/aws_vpc.main", IN_REPOSITORY)
 
 
-def test_address_units_of_a_network_by_its_id(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_address_units_are_keyed_by_a_written_network_id(uses: Callable[..., dict[str, UseRow]]) -> None:
     network = NETWORK.replace("aws_vpc.main.id", '"vpc-0a1b2c3d"')
     row = uses(network + CLUSTER % (f"vpc_config {{\n    {INSIDE}\n  }}", INSIDE))["address-units"]
     assert (row.key, row.scope) == ("vpc-0a1b2c3d", EVERYWHERE)
@@ -147,7 +147,7 @@ resource "aws_eks_addon" "cni" {
     assert "address-units" not in uses(addon + CLUSTER % ("", ""))
 
 
-def test_pulls_through_the_gateways_of_a_network(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_pulls_are_keyed_by_the_network_of_the_gateways(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % ("", INSIDE), job=JOB)["docker-hub"]
     assert (row.key, row.scope, row.needed, row.is_exact) == ("eks/aws_vpc.main", IN_REPOSITORY, 48, True)
     assert row.available == 200

@@ -280,7 +280,7 @@ def test_many_clusters_are_a_line_each(write: Write) -> None:
     assert "  - root: c0  # up to 12 nodes today\n  - root: c1  #" in Path("kcheck.yaml").read_text()
 
 
-def test_manifests_alone(write: Write) -> None:
+def test_manifests_alone_get_no_target(write: Write) -> None:
     write({"pod.yaml": POD})
     assert proposed() is None
     assert "nodes:" not in Path("kcheck.yaml").read_text()
@@ -537,7 +537,7 @@ def test_a_job_is_appended_to_a_pipeline() -> None:
     ("stages", "stage"),
     [("", None), ("stages: [build, test]\n", None), ("stages: [build, static-checks]\n", "static-checks"), ("stages: [a, b]\n", "a")],
 )  # fmt: skip
-def test_stage_of_the_job(stages: str, stage: str | None) -> None:
+def test_job_is_added_to_a_suitable_stage(stages: str, stage: str | None) -> None:
     new = hook_and_job.with_job(Source(hook_and_job.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
     assert new is not None
     assert yaml.safe_load(new)["kcheck"].get("stage") == stage
@@ -550,7 +550,7 @@ def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
     assert new.startswith(old.rstrip() + b"\nkcheck:\n")
 
 
-def test_a_new_pipeline() -> None:
+def test_new_pipeline_has_only_the_kcheck_job() -> None:
     data = yaml.safe_load(hook_and_job.pipeline(""))
     assert set(data) == {"kcheck"}
     assert data["kcheck"]["before_script"] == [f"pip install {SOURCE}"]

@@ -120,5 +120,5 @@ def test_settings_change_single_numbers_of_a_tier() -> None:
         ("NVIDIA A30", "1g.6gb"), ("Tesla T4", ""), ("NVIDIA L4", ""), ("NVIDIA A10G", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_slices_of_models(model: str, smallest: str) -> None:
+def test_smallest_slice_of_a_model_is_first(model: str, smallest: str) -> None:
     assert next((one.name for one in slices(model)), "") == smallest

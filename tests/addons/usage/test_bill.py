@@ -50,7 +50,7 @@ def test_unmeasured_gpus_are_not_idle() -> None:
     assert found.idle == pytest.approx(500 * 0.6)
 
 
-def test_tensor_cores_and_energy() -> None:
+def test_tensor_use_and_energy_are_billed() -> None:
     found = billed(recording([pod("a", gpus=2, busy=90, tensor=25, watts=500)])).rows[0].amounts
     assert found.tensor_use == pytest.approx(0.25)
     assert found.energy_kwh == pytest.approx(0.5 * 2 * 10)

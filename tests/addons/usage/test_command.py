@@ -130,7 +130,7 @@ def test_every_format_is_printed(here: Path, form: str) -> None:
         (("--from", "usage.json.gz", "--by", "color"), "'color' is not one of"),
     ],
 )
-def test_wrong_options_exit_with_2_and_the_reason(here: Path, arguments: tuple[str, ...], why: str) -> None:
+def test_wrong_options_exit_with_2_and_say_why(here: Path, arguments: tuple[str, ...], why: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert why in result.stderr

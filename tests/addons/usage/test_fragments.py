@@ -53,7 +53,7 @@ def test_gpus_that_a_large_pod_cannot_use() -> None:
     assert result.longest.name == "waits"
 
 
-def test_rests_that_would_be_enough_together() -> None:
+def test_fragments_that_fit_a_pod_together_are_packed() -> None:
     result = found([node("a"), node("b")], [on("a", gpus=4), on("b", gpus=4), waiting(10, gpus=8)])
     assert (result.stranded, result.packed) == (8 * 10 * HOUR, 10 * HOUR)
 
@@ -78,7 +78,7 @@ def test_nodes_count_while_they_are_there() -> None:
     assert found([node("a"), node("b", first=15 * HOUR)], pods).whole == 8 * 15 * HOUR
 
 
-def test_cores_of_a_pool_without_gpus() -> None:
+def test_pool_without_gpus_counts_stranded_cores() -> None:
     result = found([node("a", gpus=0)], [on("a", cores=92), waiting(5, cores=16)])
     assert (result.unit, result.stranded) == ("cores", 4000 * 5 * HOUR)
 

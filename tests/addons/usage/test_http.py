@@ -163,7 +163,7 @@ def test_a_ca_that_is_none(fake: FakePrometheus, tmp_path: Path) -> None:
         Prometheus(Access(fake.url.replace("http:", "https:"), ca=str(tmp_path / "ca"))).instant("up{}", 1)
 
 
-def test_no_redirect_and_no_proxy(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_redirects_and_proxies_are_not_used(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert asked(fake).instant("up{}", 1) == []
     error_of(fake, Reply(307, headers={"Location": f"{fake.url}/other/api/v1/query"}))

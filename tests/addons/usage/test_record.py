@@ -185,7 +185,7 @@ def test_credentials_are_sent_and_not_shown(fake: FakePrometheus, monkeypatch: p
         (["--prometheus", "http://me:passw0rd@localhost"], "a URL with a password ends in logs"),
     ],
 )
-def test_mistakes_of_the_command_line(fake: FakePrometheus, arguments: list[str], said: str) -> None:
+def test_wrong_command_lines_send_no_request(fake: FakePrometheus, arguments: list[str], said: str) -> None:
     Path("token").write_text("abcdefgh")
     assert said in " ".join(run(fake, *arguments, status=2).split())
     assert fake.asked == []

@@ -370,7 +370,7 @@ def test_matchers_are_in_every_question(fake: FakePrometheus) -> None:
         recorded(fake, matchers=('cluster="dev"',))
 
 
-def test_nothing_there(fake: FakePrometheus) -> None:
+def test_recording_without_metrics_is_an_error(fake: FakePrometheus) -> None:
     with pytest.raises(HttpError, match="no metrics of containers or GPUs in this time; scrape /metrics/cadvisor"):
         recorded(fake)
 

@@ -77,7 +77,7 @@ def billed(made: Recording, by: By = "team") -> Bill:
     return bill(joining.joined(made, None), nowhere(), by)
 
 
-def test_text() -> None:
+def test_text_report_is_as_expected() -> None:
     assert plain(usage_formats.as_text(billed(week()))) == TEXT
 
 
@@ -113,7 +113,7 @@ Not measured:
 """
 
 
-def test_text_of_two_weeks() -> None:
+def test_text_report_compares_two_weeks() -> None:
     assert plain(usage_formats.as_text(billed(fortnight(), "job"))) == CHANGED
 
 
@@ -159,7 +159,7 @@ def test_text_without_gpus_has_no_column_of_them() -> None:
     assert "Most unused cores first." in text
 
 
-def test_text_without_pods() -> None:
+def test_text_report_says_that_there_are_no_pods() -> None:
     assert "No pods in the recording.\n" in plain(usage_formats.as_text(billed(recording())))
 
 

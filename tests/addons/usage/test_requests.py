@@ -118,7 +118,9 @@ def test_one_class_alone_is_no_highest_tier(write: Write) -> None:
     ],
     ids=["enough", "equal limit", "limit alone", "too little CPU", "large limit", "limit below the need", "limit near the peak", "no request", "little to gain"],
 )  # fmt: skip
-def test_requests_and_limits(write: Write, resources: str, expected: list[tuple[str, str]]) -> None:
+def test_requests_and_limits_are_compared_with_use(
+    write: Write, resources: str, expected: list[tuple[str, str]]
+) -> None:
     assert told(checked(write, job(resources), ran(STEADY))) == expected
 
 
@@ -203,7 +205,7 @@ def cards(
     ],
     ids=["idle", "busy", "a slice is enough", "copies are enough", "full memory", "not measured"],
 )
-def test_gpus(write: Write, main: Container, expected: str) -> None:
+def test_idle_gpus_are_reported(write: Write, main: Container, expected: str) -> None:
     result = checked(write, job("{limits: {nvidia.com/gpu: 1}}"), ran(main))
     assert [rule for rule, _ in told(result) if rule.endswith("idle")] == ([expected] if expected else [])
 

@@ -44,7 +44,7 @@ managedNodeGroups:
         ("Standard_D8as_v4", True), ("Standard_E8as_v4", True), ("Standard_D8as_v5", False), ("Standard_D8s_v4", False),
     ],
 )  # fmt: skip
-def test_which_machines_boot_from_a_disk_of_their_own(size: str, fits: bool | None, check: Check) -> None:
+def test_machines_with_a_large_local_disk_boot_from_it(size: str, fits: bool | None, check: Check) -> None:
     assert sizes.ephemeral(size, 8) is fits
     assert ("slow-boot-disk" in names(check({"main.tf": AKS.format(size=size)}))) == bool(fits)
 
@@ -97,7 +97,7 @@ def test_google_machines_have_their_accelerator_and_ssds(name: str, accelerator:
         ("ack", "ecs.g7.xlarge", 16), ("ack", "ecs.no9.large", None), ("eks", "no9.large", None), ("gke", "custom", None), ("aks", "", None),
     ],
 )  # fmt: skip
-def test_memory(cloud: str, name: str, gib: float | None) -> None:
+def test_memory_of_machines_is_in_the_tables(cloud: str, name: str, gib: float | None) -> None:
     assert machines.memory(cloud, name) == (None if gib is None else gib * 2**30)
 
 
@@ -118,7 +118,7 @@ def test_memory(cloud: str, name: str, gib: float | None) -> None:
         ("gke", "big", None, None),
     ],
 )
-def test_vcpus_and_accelerators(cloud: str, name: str, vcpus: int | None, gpus: int | None) -> None:
+def test_vcpus_and_accelerators_are_in_the_tables(cloud: str, name: str, vcpus: int | None, gpus: int | None) -> None:
     found = machines.machine(cloud, name) or machines.Machine(None, None)
     assert (found.vcpus, found.gpus) == (vcpus, gpus)
 
@@ -131,7 +131,7 @@ def test_a_promotion_is_the_size_without_it_but_for_its_quota() -> None:
 
 
 @pytest.mark.parametrize(("name", "disks"), [("a4x-highgpu-4g", 4), ("a4x-maxgpu-4g-metal", 4), ("a3-edgegpu-8g", 16)])
-def test_local_ssds_of_a_machine(name: str, disks: int) -> None:
+def test_local_ssds_of_machine_types_are_counted(name: str, disks: int) -> None:
     assert own.local_ssds(name) == disks
 
 
@@ -172,7 +172,7 @@ def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: 
         ("gke", "tpu7x-standard-4t", True), ("gke", "ct6e-standard-4t", True), ("gke", "n2-standard-8", False),
     ],
 )  # fmt: skip
-def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
+def test_machines_with_accelerators_are_recognised(cloud: str, name: str, has: bool) -> None:
     assert machines.has_accelerator(cloud, name) is has
 
 
@@ -185,11 +185,11 @@ def test_machines_with_accelerators(cloud: str, name: str, has: bool) -> None:
         ("ecs.g8i.48xlarge", 1024),
     ],
 )
-def test_memory_of_ecs_types(name: str, gigabytes: int) -> None:
+def test_memory_of_ecs_types_is_computed(name: str, gigabytes: int) -> None:
     assert machines.memory("ack", name) == gigabytes << 30
 
 
-def test_memory_of_every_ecs_type_with_known_vcpus() -> None:
+def test_every_ecs_type_with_known_vcpus_has_a_memory_size() -> None:
     types = [(family, line) for family, line in machines.tables_of("ack")["vcpus"].items()]
     names = [f"ecs.{family}.{entry.partition(' ')[0]}" for family, line in types for entry in line.split(", ")]
     assert [name for name in names if machines.memory("ack", name) is None] == []

@@ -235,7 +235,7 @@ def test_waste_of_an_autoscaler_counts_what_grows(write: Write) -> None:
 @pytest.mark.parametrize(
     ("mills", "expected"), [(5_000_000, "5,000"), (55_040, "55.04"), (5_000, "5"), (145, "0.14"), (123_456, "123")]
 )
-def test_dollars(mills: int, expected: str) -> None:
+def test_mills_are_formatted_as_dollars(mills: int, expected: str) -> None:
     assert dollars(mills) == expected
 
 

@@ -106,7 +106,9 @@ def verdicts(check: Check, code: str, version: str, plan: str = "") -> dict[str,
         (GKE, "1.35", CHANNEL, {}),
     ],
 )
-def test_support_of_versions(check: Check, code: str, version: str, plan: str, expected: dict[str, str]) -> None:
+def test_versions_near_their_end_of_support_are_reported(
+    check: Check, code: str, version: str, plan: str, expected: dict[str, str]
+) -> None:
     assert verdicts(check, code, version, plan) == expected
 
 

@@ -178,7 +178,7 @@ TEAM = "var.team has no value"
         ("resource.values.ami_type == ''", "`ami_type` is not written; ask has() first"),
     ],
 )
-def test_verdicts_on_a_resource(problem: str, expected: bool | str, write: Write) -> None:
+def test_conditions_on_a_resource_are_decided(problem: str, expected: bool | str, write: Write) -> None:
     write(files(rule(problem, "resource.address"), {"main.tf": GROUP}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) == expected
 
@@ -266,7 +266,7 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Write) -
         (f"({CONTAINERS} + []).image", 15, "example.com/train:1"),
     ],
 )
-def test_places(at: str, line: int, text: str, write: Write) -> None:
+def test_findings_on_raw_objects_point_at_the_field(at: str, line: int, text: str, write: Write) -> None:
     write(files(rule("true", at, when="object.kind == 'Job'"), {"job.yaml": JOB}))
     (finding,) = linter.run(Tree(["job.yaml"]), CONFIG).findings
     assert finding.span.begin.line == line

@@ -413,7 +413,7 @@ def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathF
         assert baseline._seen_from_here(there, folder) == entry
 
 
-def test_severities_of_the_settings_bring_nothing_back(write: Write) -> None:
+def test_changed_severities_do_not_revive_known_findings(write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"kcheck.yaml": f"severity: {{{RETIRING}: error}}\n"})

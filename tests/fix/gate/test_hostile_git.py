@@ -131,7 +131,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("folder", [".", "infra"])
 @pytest.mark.parametrize("case", SETTINGS)
-def test_a_folder_with_the_parts_of_a_repository(place: Place, case: str, folder: str) -> None:
+def test_folder_that_imitates_a_repository_is_not_used(place: Place, case: str, folder: str) -> None:
     place.bare(*SETTINGS[case])
     place.folder = folder
     found = place.check()
@@ -200,7 +200,7 @@ OWN: list[Callable[[Place], None]] = [hooks, alias, work_tree, replaced, attribu
 
 
 @pytest.mark.parametrize("prepare", OWN)
-def test_the_repository_itself(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_hostile_repository_runs_nothing(place: Place, prepare: Callable[[Place], None]) -> None:
     prepare(place)
     found = place.check()
     assert (found.rules, place.canary.exists()) == (NEW, False), found.text
@@ -454,7 +454,7 @@ RIGHT: list[Callable[[Place], None]] = [
 
 
 @pytest.mark.parametrize("prepare", RIGHT)
-def test_a_repository_as_it_should_be(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_ordinary_repositories_are_compared(place: Place, prepare: Callable[[Place], None]) -> None:
     prepare(place)
     found = place.check()
     assert (found.rules, found.status) == (NEW, 1), found.text

@@ -90,7 +90,7 @@ def test_behind_a_value_and_above_a_block(write: Write) -> None:
     assert silenced("main.tf", text, write).startswith(f"# kcheck: ignore[free-control-plane] {REASON}\nresource ")
 
 
-def test_above_a_line_of_yaml(write: Write) -> None:
+def test_comment_is_added_above_a_line_of_yaml(write: Write) -> None:
     assert added(JOB, silenced("job.yaml", JOB, write)) == [
         f"              # kcheck: ignore[missing-shared-memory] {REASON}"
     ]

@@ -166,7 +166,7 @@ def test_terway_ends_at_a_number_that_no_request_moves(write: Write) -> None:
     assert limits == [(5000, "quota"), (15000, "hard")]
 
 
-def test_pods_in_the_vswitches_of_their_nodes(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_pods_take_addresses_of_their_nodes_vswitch(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     found = walls(TERWAY % {"pods": "[alicloud_vswitch.nodes.id]"})
     assert (found["subnet"]["at_least"], found["subnet"]["at_most"]) == (145, 510)
     assert found["subnet"]["before_target"] is True
@@ -181,7 +181,9 @@ def test_pods_in_the_vswitches_of_their_nodes(walls: Callable[..., dict[str, dic
         ("  node_cidr_mask = 28", "172.16.0.0/16", 4096),
     ],
 )
-def test_flannel_blocks(more: str, cidr: str, nodes: int, walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_flannel_nodes_take_blocks_and_routes(
+    more: str, cidr: str, nodes: int, walls: Callable[..., dict[str, dict[str, Any]]]
+) -> None:
     found = walls(flannel(more=f'  cluster_spec = "ack.pro.small"\n{more}', cidr=cidr))
     assert found["pod-range"]["nodes"] == nodes
     assert (found["flannel-routes"]["nodes"], found["flannel-routes"]["kind"]) == (200, "quota")

@@ -160,7 +160,7 @@ def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable
         ('vm_size = "x"', ("node_count is not set", "node_count is not set")),
     ],
 )
-def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[..., dict[str, Any]]) -> None:
+def test_pool_size_is_read(lines: str, expected: tuple[object, object], pool: Callable[..., dict[str, Any]]) -> None:
     fields = pool(f"  {lines}")
     assert tuple(fields[f].get("value", fields[f].get("unknown")) for f in ("min_nodes", "max_nodes")) == expected
 
@@ -178,7 +178,9 @@ def test_pool_size(lines: str, expected: tuple[object, object], pool: Callable[.
         ("network_plugin = var.most", "max_pods = 30", "var.most has no value"),
     ],
 )
-def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: Callable[..., dict[str, Any]]) -> None:
+def test_addresses_of_a_node_are_counted(
+    profile: str, lines: str, addresses: object, pool: Callable[..., dict[str, Any]]
+) -> None:
     field = pool(f"  node_count = 1\n  {lines}", profile)["addresses_per_node"]
     assert field.get("value", field.get("unknown")) == addresses
 
@@ -193,7 +195,7 @@ def test_addresses_of_a_node(profile: str, lines: str, addresses: object, pool: 
         ('priority = "Spot"', 0),
     ],
 )
-def test_surge(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
+def test_surge_nodes_are_counted(lines: str, surge: int, pool: Callable[..., dict[str, Any]]) -> None:
     assert pool(f"  node_count = 100\n  {lines}")["surge_nodes"]["value"] == surge
 
 
@@ -409,7 +411,7 @@ def test_a_value_that_is_one_of_several(
 
 
 @pytest.mark.parametrize(("nodes", "surge"), [(10, 1), (300, None)])
-def test_the_surge_of_an_unknown_version(nodes: int, surge: int | None, write: Write) -> None:
+def test_surge_of_an_unknown_version_is_bounded(nodes: int, surge: int | None, write: Write) -> None:
     write({"main.tf": SILENT.format(version="kubernetes_version = data.x.y.latest", nodes=nodes)})
     fields = model.collect(Tree(["."]), Config())["pools"][0]["fields"]
     assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since

@@ -111,7 +111,9 @@ def test_modules_use_what_others_put_out(read: Callable[..., dict[str, Any]]) ->
         ("static_node_count: $(other.count)", "other"),
     ],
 )
-def test_sizes(settings: str, nodes: int | str, read: Callable[..., dict[str, Any]]) -> None:
+def test_pool_sizes_of_blueprints_are_read(
+    settings: str, nodes: int | str, read: Callable[..., dict[str, Any]]
+) -> None:
     text = blueprint(settings, "nodes: 24").replace("      {}\n", "")
     found = of(gpus(read({"a.yaml": text})), "max_nodes")
     assert found == nodes if isinstance(nodes, int) else nodes in str(found)
@@ -188,7 +190,7 @@ def test_others_are_silent(text: str, read: Callable[..., dict[str, Any]]) -> No
     assert not read({"a.yaml": text})["clusters"]
 
 
-def test_capacity_of_a_blueprint(write: Callable[..., Path]) -> None:
+def test_capacity_prints_the_limits_of_a_blueprint(write: Callable[..., Path]) -> None:
     write({"a.yaml": blueprint()})
     assert "256  ####" in CliRunner().invoke(cli, ["capacity", "a.yaml", "--nodes", "400"]).output
 

@@ -126,7 +126,7 @@ def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
     assert (of(gpu, "instance_types"), of(gpu, "gpu"), of(gpu, "disk_size")) == (["p4d.24xlarge"], True, 500)
 
 
-def test_the_autoscaler_knows_its_bounds_by_annotations(check: Check) -> None:
+def test_annotations_bound_the_autoscaler(check: Check) -> None:
     found = {one.rule: one for one in check({"a.yaml": own(annotations=BOUNDS)}).findings if one.severity}
     assert "gpu: 600 + 1 surge nodes x 128 = 76,928 addresses" in found["pod-range-too-small"].details
     assert "etcd-not-on-ssd" not in found
@@ -221,7 +221,7 @@ def test_other_clusters_are_silent(read: Callable[..., dict[str, Any]]) -> None:
     ]
 
 
-def test_capacity_of_a_cluster(write: Callable[..., Path]) -> None:
+def test_capacity_prints_the_limits_of_a_cluster_api_cluster(write: Callable[..., Path]) -> None:
     write({"a.yaml": own()})
     text = CliRunner().invoke(cli, ["capacity", "--nodes", "600"]).output
     assert "511  ####" in text  # 512 blocks, one of them of a machine that replaces another

@@ -98,7 +98,7 @@ def test_sizes_that_eksctl_derives(
         ("x", 2, []),
     ],
 )
-def test_subnets_that_eksctl_cuts(cidr: str, zones: int, blocks: list[str]) -> None:
+def test_subnets_are_computed_as_by_eksctl(cidr: str, zones: int, blocks: list[str]) -> None:
     found = subnet_blocks(cidr, zones)
     assert [str(block) for block in found[:4]] == blocks
     assert len(found) == (2 * zones if blocks else 0)
@@ -122,7 +122,7 @@ def pods(write: Write, files: Mapping[str, str], path: str = ".") -> list[str]:
 
 
 @pytest.mark.parametrize("text", [POD, POD.replace("\n", ""), "\ufeff" + POD.replace("\n", "\r\n")])
-def test_manifests_in_json(text: str, write: Write) -> None:
+def test_manifests_in_json_are_read(text: str, write: Write) -> None:
     assert pods(write, {"a/web.json": text}) == ["a/web.json:Pod/web"]
     assert pods(write, {"a/web.json": text}, "a/web.json") == ["a/web.json:Pod/web"]
 
@@ -176,7 +176,7 @@ def test_groups_are_in_the_subnets_of_their_side(read: Callable[..., dict[str, A
     assert of(read(a=eksctl())["pools"][0], "subnets")[0].endswith("public-0")
 
 
-def test_a_group_in_one_zone(read: Callable[..., dict[str, Any]]) -> None:
+def test_group_in_one_zone_uses_one_subnet(read: Callable[..., dict[str, Any]]) -> None:
     zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
     pool = read(a=eksctl('availabilityZones: ["eu-west-1b"]', zones))["pools"][0]
     assert of(pool, "subnets") == ["eks/a.yaml:ClusterConfig/train/public-eu-west-1b"]
@@ -208,7 +208,9 @@ def test_subnets_that_exist_have_their_ids_only(read: Callable[..., dict[str, An
         ('    configurationValues: |\n      env:\n        ENABLE_PREFIX_DELEGATION: "true"', 33),
     ],
 )
-def test_settings_of_the_network_addon(settings: str, addresses: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_settings_of_the_network_addon_are_read(
+    settings: str, addresses: int, read: Callable[..., dict[str, Any]]
+) -> None:
     more = f"addons:\n  - name: vpc-cni\n{settings}"
     assert of(read(a=eksctl("instanceType: p5.48xlarge", more))["pools"][0], "addresses_per_node") == addresses
 
@@ -240,7 +242,9 @@ def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Check) -> None
         ("v1beta4", "fd00::/56,10.0.0.0/16", "", 256),
     ],
 )
-def test_kubeadm_ranges(version: str, pods: str, more: str, block: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_ranges_of_kubeadm_are_read(
+    version: str, pods: str, more: str, block: int, read: Callable[..., dict[str, Any]]
+) -> None:
     data = read(a=KUBEADM.format(version=version, pods=pods, more=more))
     (found,) = data["pod_ranges"]
     assert of(found, "addresses_per_node") == block

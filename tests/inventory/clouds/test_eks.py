@@ -110,7 +110,7 @@ def of(data: dict[str, Any], name: str) -> Any:
         (addon('jsonencode({ env = { ENABLE_PREFIX_DELEGATION = "true" } })', cluster='"other"'), 100),
     ],
 )
-def test_addresses_of_a_node(settings: str, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
+def test_addresses_of_a_node_are_counted(settings: str, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
     assert of(read(settings), "addresses_per_node") == addresses
 
 
@@ -124,7 +124,9 @@ def test_addresses_of_a_node(settings: str, addresses: object, read: Callable[..
         ("null", 12),  # t3.medium
     ],
 )
-def test_instance_types(types: str, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
+def test_smallest_instance_type_decides_the_addresses(
+    types: str, addresses: object, read: Callable[..., dict[str, Any]]
+) -> None:
     assert of(read(types=types), "addresses_per_node") == addresses
 
 
@@ -156,7 +158,7 @@ def test_subnets_tagged_for_pods_are_not_guessed_at(read: Callable[..., dict[str
         ('update_config {\n    max_unavailable = 10\n    update_strategy = "MINIMAL"\n  }', 0),
     ],
 )
-def test_surge(lines: str, surge: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_surge_nodes_are_counted(lines: str, surge: int, read: Callable[..., dict[str, Any]]) -> None:
     assert of(read(pool=lines), "surge_nodes") == surge
 
 
@@ -214,7 +216,7 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"a"', '"a"', "no unique cluster named a in this code"),
     ],
 )
-def test_cluster_of_a_group(a: str, b: str, link: str, owner: str, write: Write) -> None:
+def test_cluster_of_a_group_is_found(a: str, b: str, link: str, owner: str, write: Write) -> None:
     write({"main.tf": LINKS.format(a=a, b=b, link=link)})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["cluster"]
     found = field.get("value", "").removeprefix("eks/aws_eks_cluster.") or field["unknown"]
@@ -298,12 +300,12 @@ def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Write) -> None:
         ('module "x" {\n  source  = "terraform-aws-modules/eks/aws//modules/karpenter"\n  version = "~> 20.0"\n}\n', "karpenter"),
     ],
 )  # fmt: skip
-def test_grown_by(more: str, grown_by: str | None, read: Callable[..., dict[str, Any]]) -> None:
+def test_grower_of_the_pools_is_found(more: str, grown_by: str | None, read: Callable[..., dict[str, Any]]) -> None:
     field = read(more)["clusters"][0]["fields"]["grown_by"]
     assert field.get("value", field.get("unknown")) == grown_by
 
 
-def test_auto_mode(read: Callable[..., dict[str, Any]]) -> None:
+def test_auto_mode_adds_nodes_outside_the_pools(read: Callable[..., dict[str, Any]]) -> None:
     fields = read(cluster="\n  compute_config {\n    enabled = true\n  }")["clusters"][0]["fields"]
     assert fields["grown_by"]["value"] == "auto-mode"
     assert "has nodes outside its pools" in fields["target"]["unknown"]

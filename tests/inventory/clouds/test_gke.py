@@ -82,7 +82,7 @@ SCALED = "autoscaling {\n    min_node_count = 1\n    max_node_count = 100\n  }"
         ('machine_type = "n2-standard-8"\n boot_disk {\n disk_type = "pd-ssd"\n size_gb = 300\n}', "pd-ssd", 300),
     ],
 )
-def test_boot_disks(lines: str, disk: str, size: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_boot_disks_are_read(lines: str, disk: str, size: int, read: Callable[..., dict[str, Any]]) -> None:
     (pool,) = read(pool=f"node_count = 1\n  node_config {{\n    {lines}\n  }}")["pools"]
     assert (pool["fields"]["disk_type"]["value"], pool["fields"]["disk_size"]["value"]) == (disk, size)
 
@@ -130,7 +130,7 @@ def test_counts_are_per_zone(
         ("", "/14", 1 << 18),
     ],
 )  # fmt: skip
-def test_range_of_the_pods(policy: str, cidr: object, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
+def test_pod_range_is_read(policy: str, cidr: object, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
     ranges = read(f"{KEPT}\n  ip_allocation_policy {{\n    {policy}\n  }}")["pod_ranges"]
     assert [(value(one, "cidr"), value(one, "usable_addresses"), value(one, "pools_count")) for one in ranges] == [
         (cidr, addresses, 1)
@@ -158,13 +158,15 @@ def test_pools_may_have_a_range_of_their_own(read: Callable[..., dict[str, Any]]
         ("enable_autopilot = true", {}),
     ],
 )  # fmt: skip
-def test_pools_inside_of_the_cluster(lines: str, pools: dict[str, int], read: Callable[..., dict[str, Any]]) -> None:
+def test_pools_inside_the_cluster_are_read(
+    lines: str, pools: dict[str, int], read: Callable[..., dict[str, Any]]
+) -> None:
     data = read(f'location = "us-central1"\n  {lines}', None)
     assert {value(pool, "name"): value(pool, "max_nodes") for pool in data["pools"]} == pools
 
 
 @pytest.mark.parametrize("lines", ["enable_autopilot = true", "cluster_autoscaling {\n    enabled = true\n  }"])
-def test_nodes_beside_the_pools(lines: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_nodes_outside_the_pools_make_the_target_unknown(lines: str, read: Callable[..., dict[str, Any]]) -> None:
     cluster = read(f"{KEPT}\n  {lines}")["clusters"][0]
     assert value(cluster, "provisioned") is True
     assert "has nodes outside its pools" in value(cluster, "target")
@@ -196,7 +198,7 @@ def test_subnet_by_reference_or_name(subnetwork: str, found: bool, read: Callabl
         ("upgrade_settings {\n    max_surge = 20\n  }", False, 20),
     ],
 )  # fmt: skip
-def test_machines_and_upgrades(lines: str, gpu: bool, surge: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_machines_and_upgrades_are_read(lines: str, gpu: bool, surge: int, read: Callable[..., dict[str, Any]]) -> None:
     pool = read(pool=f"node_count = 1\n  {lines}")["pools"][0]
     assert (value(pool, "gpu"), value(pool, "surge_nodes")) == (gpu, surge)
 

@@ -144,7 +144,9 @@ spec: {template: {spec: {nodeClassRef: {group: GROUP, kind: NodeClass, name: def
         ("1.37", "karpenter.k8s.aws", "WhenEmptyOrUnderutilized"),
     ],
 )
-def test_policy_of_auto_mode(version: str, group: str, policy: str, read: Callable[..., Inventory]) -> None:
+def test_policy_of_auto_mode_depends_on_the_version(
+    version: str, group: str, policy: str, read: Callable[..., Inventory]
+) -> None:
     cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n  version = "{version}"\n}}\n'
     (pool,) = read({"main.tf": cluster, "pool.yaml": AUTO.replace("GROUP", group)}).karpenter
     assert known(pool.policy) == policy
@@ -210,7 +212,9 @@ def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
         ),
     ],
 )
-def test_gpus(requirement: str, gpu: Any, pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_gpus_of_a_pool_follow_from_its_requirements(
+    requirement: str, gpu: Any, pools: Callable[..., list[dict[str, Any]]]
+) -> None:
     head = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: a}\n"
     (pool,) = pools(f"{head}spec: {{template: {{spec: {{requirements: [{requirement}]}}}}}}\n")
     assert value(pool, "gpu") == gpu

@@ -107,7 +107,9 @@ def test_services_keep_their_range(read: Callable[..., dict[str, Any]]) -> None:
     ("plugin", "ranges", "subnets"),
     [("kubenet", 1, 1), ("calico", 0, 2), ("amazonvpc", 0, 1), ("weave", 0, 1)],
 )
-def test_network_plugins(plugin: str, ranges: int, subnets: int, read: Callable[..., dict[str, Any]]) -> None:
+def test_network_plugins_decide_ranges_and_subnets(
+    plugin: str, ranges: int, subnets: int, read: Callable[..., dict[str, Any]]
+) -> None:
     data = read({"a.yaml": kops(plugin=plugin)})
     assert (len(data["pod_ranges"]), len(data["subnets"])) == (ranges, subnets)
 
@@ -154,6 +156,6 @@ def test_ranges_that_cannot_be_cut(ranges: str, read: Callable[..., dict[str, An
     assert of(cluster, "target") == 121
 
 
-def test_capacity(write: Callable[..., Path]) -> None:
+def test_capacity_prints_the_limits_of_a_kops_cluster(write: Callable[..., Path]) -> None:
     write({"a.yaml": kops(300)})
     assert "250  ####" in CliRunner().invoke(cli, ["capacity"]).output

@@ -120,7 +120,7 @@ def test_fixes_are_written_where_the_variables_are(write: Callable[..., Path]) -
     assert 'etcd_quota_backend_bytes: "8589934592"' in changed["inventory/train/group_vars/etcd.yml"]
 
 
-def test_hosts_in_yaml(read: Callable[..., dict[str, Any]]) -> None:
+def test_hosts_in_yaml_are_counted(read: Callable[..., dict[str, Any]]) -> None:
     files = {"group_vars/k8s_cluster.yml": "kube_pods_subnet: 10.64.0.0/18\n", "hosts.yaml": HOSTS}
     assert [(of(pool, "name"), of(pool, "max_nodes")) for pool in read(files)["pools"]] == [("nodes", 8)]
 

@@ -61,7 +61,7 @@ ROLE = 'assume_role {\n    role_arn = "arn:aws:iam::%s:role/ci"\n  }'
         ("allowed_account_ids = [var.account]", "", "? var.account has no value"),
     ],
 )
-def test_account_of_aws(only: Callable[..., Cluster], provider: str, cluster: str, account: str) -> None:
+def test_account_of_aws_is_found(only: Callable[..., Cluster], provider: str, cluster: str, account: str) -> None:
     found = only('variable "account" {}\ndata "aws_iam_role" "ci" {\n name = "x"\n}\n' + AWS % (provider, cluster))
     assert said(found.account).startswith(account)
 
@@ -76,11 +76,11 @@ def test_account_of_aws(only: Callable[..., Cluster], provider: str, cluster: st
         ('region = "<region>"', "", "? `<region>` is a placeholder"),
     ],
 )
-def test_region_of_aws(only: Callable[..., Cluster], provider: str, cluster: str, region: str) -> None:
+def test_region_of_aws_is_found(only: Callable[..., Cluster], provider: str, cluster: str, region: str) -> None:
     assert said(only('variable "region" {}\n' + AWS % (provider, cluster)).region) == region
 
 
-def test_unknown_without_a_provider_block(only: Callable[..., Cluster]) -> None:
+def test_location_is_unknown_without_a_provider_block(only: Callable[..., Cluster]) -> None:
     found = only('resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n')
     assert "aws provider" in said(found.account)
     assert "aws provider" in said(found.region)
@@ -112,7 +112,7 @@ data "aws_subnets" "private" {
         ("", '["subnet-1"]', "? the VPC is not in this root module"),
     ],
 )
-def test_network_of_aws(only: Callable[..., Cluster], more: str, subnets: str, network: str) -> None:
+def test_network_of_aws_is_found(only: Callable[..., Cluster], more: str, subnets: str, network: str) -> None:
     block = f"vpc_config {{\n    subnet_ids = {subnets}\n  }}"
     assert said(only(more + AWS % ("", block)).network_id) == network
 
@@ -179,7 +179,9 @@ def test_eksctl(only: Callable[..., Cluster]) -> None:
         ),
     ],
 )
-def test_google(only: Callable[..., Cluster], provider: str, cluster: str, found: tuple[str, ...]) -> None:
+def test_location_of_google_is_found(
+    only: Callable[..., Cluster], provider: str, cluster: str, found: tuple[str, ...]
+) -> None:
     one = only(GOOGLE % (provider, cluster))
     for value, wanted in zip((one.account, one.region, one.group), found, strict=True):
         assert said(value).startswith(wanted)
@@ -243,7 +245,9 @@ spec: {{{spec}}}
         ("Azure", "subscriptionID: abc, location: East US, resourceGroupName: rg", ("abc", "eastus", "rg")),
     ],
 )
-def test_cluster_api(only: Callable[..., Cluster], kind: str, spec: str, found: tuple[str | None, ...]) -> None:
+def test_location_of_cluster_api_is_found(
+    only: Callable[..., Cluster], kind: str, spec: str, found: tuple[str | None, ...]
+) -> None:
     one = only(CAPI.format(kind=kind, spec=spec), "cluster.yaml")
     assert (known(one.account), known(one.region), known(one.group)) == found
 
@@ -293,7 +297,7 @@ def reservation(inventory: Inventory) -> Any:
     return pool.market.reservation_id
 
 
-def test_reservations_of_aws(read: Read) -> None:
+def test_reservations_of_aws_are_found(read: Read) -> None:
     assert known(reservation(read({"main.tf": TEMPLATE % '"cr-0123456789abcdef0"'}))) == "cr-0123456789abcdef0"
     found = read({"main.tf": TEMPLATE % "aws_ec2_capacity_reservation.gpu.id"})
     assert reservation(found).symbol.address == "aws_ec2_capacity_reservation.gpu"

@@ -214,7 +214,9 @@ SERVICES = "<<-EOT\n    cluster:\n      network:\n        serviceSubnets: [10.9.
         ),
     ],
 )
-def test_patches_of_talos(patches: str, expected: tuple[str | None, ...], load: Callable[[str], Project]) -> None:
+def test_patches_of_talos_are_read(
+    patches: str, expected: tuple[str | None, ...], load: Callable[[str], Project]
+) -> None:
     project = load(TALOS.replace("PATCHES", patches))
     assert facts(project) == expected
     assert sizes(project) == {"cp": 3, "worker": 4}
@@ -419,7 +421,7 @@ RKE_BLOCKS = """
         ("rancher2_cluster", f'name = "a"\nrke_config {{\n{RKE_BLOCKS}\n}}\n'),
     ],
 )
-def test_clusters_of_rke(kind: str, body: str, load: Callable[[str], Project]) -> None:
+def test_clusters_of_rke_are_read(kind: str, body: str, load: Callable[[str], Project]) -> None:
     project = load(f'resource "{kind}" "a" {{\n{body}\n}}\n')
     assert facts(project) == ("v1.32.1-rancher1-1", "10.9.0.0/16", "10.8.0.0/17", 24)
     assert sizes(project) == {"control plane": 1, "nodes": 2}

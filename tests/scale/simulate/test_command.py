@@ -316,7 +316,7 @@ def test_what_if_names_fixes_that_fix_takes(write: Write) -> None:
         (("missing",), "missing: no such file or folder"),
     ],
 )
-def test_wrong_options_exit_with_2_and_the_reason(arguments: tuple[str, ...], told: str, write: Write) -> None:
+def test_wrong_options_exit_with_2_and_say_why(arguments: tuple[str, ...], told: str, write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, _, err = run(*arguments)
     assert code == 2

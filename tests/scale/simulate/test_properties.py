@@ -139,7 +139,7 @@ def test_least_that_is_billed() -> None:
 
 @given(one=runs)
 @slow
-def test_no_more_at_once_than_the_flags_allow(one: Case) -> None:
+def test_deletions_stay_within_the_flags(one: Case) -> None:
     run = simulate(one)
     for event in run.events:
         if event.what == "scale-down":
@@ -460,7 +460,7 @@ def test_a_pod_without_a_place_ends_the_wait_since_1_35() -> None:
 
 
 @pytest.mark.parametrize(("minor", "modern"), [(24, False), (27, False), (28, True), (32, True)])
-def test_generations(minor: int, modern: bool) -> None:
+def test_version_decides_the_deletion_algorithm(minor: int, modern: bool) -> None:
     assert Settings(minor=minor).modern is modern
     assert Settings(minor=26, parallel_drain=True).modern
     assert Settings(minor=32, parallel_drain=False).modern

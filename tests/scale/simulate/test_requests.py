@@ -35,7 +35,7 @@ def test_nothing_is_sent_when_time_is_up() -> None:
     assert (round(end, 6), number) == (3, 15)
 
 
-def test_no_limit() -> None:
+def test_client_without_a_limit_sends_at_once() -> None:
     client = Client(0, 0)
     client.queue(0, 1000)
     assert client.send(7, 1000) == (7, 1000)

@@ -212,7 +212,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_terragrunt(repository: Path, asked: list[str], unit: str) -> None:
+def test_terragrunt_files_outside_are_not_read(repository: Path, asked: list[str], unit: str) -> None:
     add(repository, {"unit/terragrunt.hcl": f"{unit}\ninputs = local\n", "unit/main.tf": VARIABLE})
     assert SECRET not in run("check", ".", "--show-undecided").output
     assert asked == []

@@ -186,7 +186,7 @@ def test_one_activation_serves_all_expressions_and_orders_of_variables() -> None
         ("s.a == 1 ? true : false", "has(s.a)", True),
     ],
 )
-def test_conjunction(when: str, problem: str, expected: bool | None) -> None:
+def test_a_false_half_decides_a_conjunction(when: str, problem: str, expected: bool | None) -> None:
     assert both(when, problem) is expected
 
 
@@ -281,7 +281,7 @@ def used(text: str) -> dict[str, Any]:
         (" && ".join(f"subnet.f{n} > {n}" for n in range(99)), " ".join(f"subnet.f{n}" for n in range(99))),
     ],
 )
-def test_paths(text: str, paths: str) -> None:
+def test_used_paths_are_found(text: str, paths: str) -> None:
     assert used(text).get("paths", set()) == set(paths.split())
 
 
@@ -339,7 +339,7 @@ def test_how_much_of_a_value_counts(text: str, kind: str, expected: str) -> None
         ("true", None),
     ],
 )
-def test_texts_that_a_condition_demands(text: str, expected: str | None) -> None:
+def test_texts_required_by_a_condition_are_found(text: str, expected: str | None) -> None:
     found = cel.required_texts(cel.compile(text, ("it",)), "it.kind")
     assert found == (None if expected is None else set(expected.split()))
 
@@ -360,7 +360,7 @@ def test_texts_that_a_condition_demands(text: str, expected: str | None) -> None
         ("subnet.a > 300", (300,)),
     ],
 )
-def test_numbers(text: str, numbers: tuple[float, ...]) -> None:
+def test_used_numbers_are_found(text: str, numbers: tuple[float, ...]) -> None:
     assert used(text).get("numbers", ()) == numbers
 
 
@@ -387,7 +387,7 @@ def test_usage_is_read_once() -> None:
         ("a // not.this\n.b", ("a // not.this", "b")),
     ],
 )
-def test_split_place(text: str, expected: tuple[str, str]) -> None:
+def test_place_is_split_at_its_last_dot(text: str, expected: tuple[str, str]) -> None:
     assert cel.split_place(text) == expected
 
 
@@ -398,7 +398,7 @@ def test_split_place(text: str, expected: tuple[str, str]) -> None:
         "!a.b", "x in a.b", "a.b]", "a.b(", "(a].b", "a.'b", "a . . b", "a b.c", "a.b, c.d", "a.b c",
     ],
 )  # fmt: skip
-def test_no_place(text: str) -> None:
+def test_text_without_a_field_is_no_place(text: str) -> None:
     with pytest.raises(SyntaxProblem):
         cel.split_place(text)
 
@@ -422,7 +422,7 @@ def test_no_place(text: str) -> None:
         ("a\n{b\n.c}", ["a\n", Hole("b\n.c")]),
     ],
 )
-def test_holes(message: str, expected: list[str | Hole]) -> None:
+def test_holes_of_a_message_are_found(message: str, expected: list[str | Hole]) -> None:
     assert list(cel.holes(message)) == expected
 
 

@@ -129,7 +129,7 @@ def mended(write: Write, text: str) -> str:
     return outcome.files[0].new.decode() if outcome.files else text
 
 
-def test_fewer_new_bits_where_nothing_overlaps(write: Write) -> None:
+def test_new_bits_are_reduced_if_nothing_overlaps(write: Write) -> None:
     text = VNET.format(first=1, other="10.0.128.0/24")
     assert mended(write, text) == text.replace("local.cidr, 8,", "local.cidr, 6,")
 

@@ -105,12 +105,12 @@ def test_not_utf8_is_a_problem_with_its_line() -> None:
     assert (problem.message, problem.span.begin.line) == ("not UTF-8 text", 2)
 
 
-def test_comments_before_the_body() -> None:
+def test_comments_before_the_body_are_skipped() -> None:
     assert list(read("# note\n\n/* more */\nx = 1\n").body.attributes) == ["x"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "# only\n", "\ufeff", "\ufeff# x\n"])
-def test_empty_files(text: str) -> None:
+def test_empty_files_have_no_problems(text: str) -> None:
     file = read(text)
     assert not file.problems
     assert not file.body.attributes
@@ -157,7 +157,7 @@ def test_deep_nesting_is_unknown_and_no_crash() -> None:
         ("7 / 2 * 2", 7),
     ],
 )
-def test_expression(text: str, expected: object) -> None:
+def test_expressions_are_parsed(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
@@ -175,7 +175,7 @@ def test_literal_reads_back(text: str) -> None:
     ("new", "like", "expected"),
     [(3, "1", "3"), (3, '"1"', '"3"'), (True, "false", "true"), ("a", "", '"a"'), ('a"${b}', "", '"a\\"$${b}"')],
 )
-def test_literal_style(new: str | int | bool, like: str, expected: str) -> None:
+def test_literals_keep_the_style_of_the_old_value(new: str | int | bool, like: str, expected: str) -> None:
     assert literal(new, like) == expected
 
 
@@ -309,7 +309,7 @@ def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
 
 
 @pytest.mark.parametrize("text", ["%{", "%%{", "%%%{ x", "${", "$${a}", "$$${", "%${", "$%{"])
-def test_literal_of_what_looks_like_a_template(text: str) -> None:
+def test_text_like_a_template_is_escaped(text: str) -> None:
     assert value(literal(text)) == text
 
 
@@ -328,7 +328,7 @@ def test_long_lines_are_not_read() -> None:
 
 
 @pytest.mark.parametrize("number", ["1e3", "1E-3", "1.5e+3"])
-def test_a_block_after_a_number_with_an_exponent(number: str) -> None:
+def test_block_after_a_number_with_an_exponent_is_parsed(number: str) -> None:
     """The grammar takes `e3` for the name of the block."""
     file = parse(Source("a.tf", f"x {{\n  a = {number}\n\n  b {{\n  }}\n}}\n".encode()))
     assert file.problems == ()

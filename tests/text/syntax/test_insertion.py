@@ -88,7 +88,9 @@ def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str |
         pytest.param("- n: x\n  m:\n    k: 1\n", (0,), ("c",), "- n: x\n  c: 5\n  m:\n    k: 1\n", id="item of a list"),
     ],
 )
-def test_entry(text: str, at: tuple[str, ...], path: tuple[str, ...], expected: str) -> None:
+def test_entry_is_inserted_after_its_sibling(
+    text: str, at: tuple[str, ...], path: tuple[str, ...], expected: str
+) -> None:
     assert inserted(text, at, path, 5) == expected
 
 
@@ -106,7 +108,7 @@ def test_entry(text: str, at: tuple[str, ...], path: tuple[str, ...], expected: 
         ("sku_tier", ["name", "location", "dns_prefix"], None),
     ],
 )
-def test_sibling(name: str, others: list[str], expected: str | None) -> None:
+def test_sibling_shares_the_most_words(name: str, others: list[str], expected: str | None) -> None:
     assert sibling(name, others) == expected
 
 

@@ -248,7 +248,7 @@ def test_documents(text: str, roots: list[object] | None) -> None:
     assert [texts(document.root) for document in found if document.root] == roots
 
 
-def test_tabs_between_tokens() -> None:
+def test_tabs_between_tokens_are_allowed() -> None:
     """PyYAML's pure parser refuses these."""
     assert texts(root("a:\tb\t# tabs\nc: [1,\t2]\t\n")) == {"a": "b", "c": ["1", "2"]}
     assert [document.span.text for document in read("a\n---\t'x'\n")] == ["a\n", "---\t'x'\n"]
@@ -316,7 +316,7 @@ def test_anchors_end_with_their_document() -> None:
         ("? [a]\n: b\n", "a key must be a text", (1, 3), "[a]"),
     ],
 )
-def test_problem_in_plain_words_at_the_place(text: str, words: str, place: tuple[int, int], at: str) -> None:
+def test_problems_are_explained_at_their_place(text: str, words: str, place: tuple[int, int], at: str) -> None:
     message, line, column, span = problem(text)
     assert words in message
     assert ((line, column), span) == (place, at)
@@ -545,12 +545,12 @@ def test_get_where_there_is_nothing() -> None:
         ("!!binary MQ==", "MQ=="),
     ],
 )
-def test_value(text: str, expected: object) -> None:
+def test_scalars_have_the_values_of_kubernetes(text: str, expected: object) -> None:
     found = value(f"k: {text}", "k")
     assert (type(found), found) == (type(expected), expected)
 
 
-def test_value_of_nan() -> None:
+def test_nan_is_a_float() -> None:
     found = value("[.nan, .NaN]", 1)
     assert isinstance(found, float)
     assert math.isnan(found)
@@ -685,7 +685,7 @@ def test_literal_reads_back(loader: Any, written: yaml.Plain, style: Style) -> N
         (math.nan, "plain", ".nan"),
     ],
 )
-def test_literal(written: yaml.Plain, style: Style, text: str) -> None:
+def test_literals_read_back_as_the_same_value(written: yaml.Plain, style: Style, text: str) -> None:
     assert literal(written, style) == text
 
 
