@@ -88,7 +88,7 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(page: Shown) -
     assert [one["what"] for one in stops if not one["ring"] or not one["seen"]] == []
 
 
-def test_enter_and_space_open_what_is_folded(page: Shown) -> None:
+def test_enter_and_space_open_folded_parts(page: Shown) -> None:
     for summary in page.page.locator("summary").all():
         if not summary.is_visible():  # in another one that is closed
             continue

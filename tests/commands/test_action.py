@@ -129,7 +129,7 @@ def arguments(echo: Path, workspace: Path, inputs: dict[str, str], **more: str) 
 # --- structure
 
 
-def test_structure() -> None:
+def test_action_declares_its_inputs() -> None:
     """Keys that GitHub knows; other actions by their commit; inputs only through the environment."""
     assert set(ACTION) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
     assert ACTION["runs"]["using"] == "composite"
@@ -197,7 +197,7 @@ def test_action_without_inputs_checks_all(echo: Path, workspace: Path) -> None:
     assert arguments(echo, workspace, {}) == ["check", "--format", "github", "--"]
 
 
-def test_all_inputs(echo: Path, workspace: Path) -> None:
+def test_all_inputs_become_flags(echo: Path, workspace: Path) -> None:
     inputs = {
         "paths": "infra  deploy", "nodes": "train=1000 50", "price": "30", "baseline": "known.json", "fail-on": "error",
         "diff-base": "v1", "args": "--info --select network",

@@ -304,7 +304,7 @@ def test_nodes_flag_overrides_the_settings(write: Write) -> None:
     assert effective_config((".",), None, {"nodes": ("300",)}).places == {"nodes": "--nodes"}
 
 
-def test_environments_are_told_apart(write: Write) -> None:
+def test_environments_of_one_root_have_separate_targets(write: Write) -> None:
     write({
         "kcheck.yaml": "clusters:\n  - {root: ., var_files: [dev.tfvars]}\n"
         "  - {root: ., var_files: [prod.tfvars], nodes: 900}\n  - {root: ., name: none}\n",
@@ -435,7 +435,7 @@ def test_a_rule_that_cannot_be_ignored_is_reported_despite_a_comment(write: Writ
     assert "unused-suppression: kubenet-retiring cannot be ignored here" in run.output
 
 
-def test_suppressions_of_what_did_not_run_are_not_called_unused(write: Write) -> None:
+def test_suppressions_of_rules_that_did_not_run_are_not_unused(write: Write) -> None:
     comment = "# kcheck: ignore[zonal-control-plane, subnet-too-small] later\n"
     accepted = "suppressions: [{rule: zonal-control-plane, reason: later}]\n"
     write({"main.tf": comment + CLUSTER, "kcheck.yaml": accepted + "ignore: [subnet-too-small]\n"})
@@ -454,7 +454,7 @@ def test_groups_are_suppressed(write: Write) -> None:
     assert "unused-suppression" in rules()
 
 
-def test_suppressions_of_what_was_not_read_are_not_called_unused(write: Write) -> None:
+def test_suppressions_in_unread_files_are_not_unused(write: Write) -> None:
     write({
         "infra/main.tf": CLUSTER, "deploy/a.yaml": "",
         "kcheck.yaml": "suppressions:\n  - {rule: kubenet-retiring, path: infra, reason: known}\n  - {rule: free-control-plane, reason: known}\n",
@@ -478,7 +478,7 @@ def test_targets_of_clusters_that_are_not_there(write: Write) -> None:
     assert CliRunner().invoke(cli, ["check", "--nodes", "train=100"]).exit_code == 1
 
 
-def test_suppressions_of_what_is_undecided_are_not_called_unused(write: Write) -> None:
+def test_suppressions_of_undecided_checks_are_not_unused(write: Write) -> None:
     text = CLUSTER.replace(KUBENET, "network_plugin = var.plugin # kcheck: ignore[kubenet-retiring] later")
     write({"main.tf": text, "plugin.tf": 'variable "plugin" {}\n', "kcheck.yaml": "nodes: 10\n"})
     assert "unused-suppression" not in rules()
@@ -506,7 +506,7 @@ def test_fail_on(write: Write) -> None:
     assert CliRunner().invoke(cli, ["check", "--fail-on", "warning"]).exit_code == 1
 
 
-def test_config_prints_what_holds_and_from_where(write: Write) -> None:
+def test_config_prints_effective_settings_and_their_origin(write: Write) -> None:
     write({
         "kcheck.yaml": "nodes: 450\nprice: 30\nclusters:\n  - {root: ., var_files: [p.tfvars]}\nmirrors: {docker.io: r.example.com/hub/}\n"
         "suppressions: [{rule: kubenet-retiring, reason: known}]\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0}\n",

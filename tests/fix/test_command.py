@@ -462,7 +462,7 @@ def test_a_fix_that_does_not_stand_is_refused_in_one_line(write: Write, monkeypa
     )
 
 
-def test_summary(write: Write) -> None:
+def test_summary_counts_the_fixes(write: Write) -> None:
     """Counts by class, what costs, what was held back and why, and what a person has to decide."""
     kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
     write({"main.tf": AKS.removesuffix("}\n") + kubenet, "job.yaml": job("train")})

@@ -357,7 +357,7 @@ cgroupDriver: systemd
         ("evictionHard:\n  memory.available: 5%\n", None),
     ],
 )
-def test_kubelets(before: str, after: str | None, write: Write) -> None:
+def test_kubelet_settings_are_fixed_in_their_file(before: str, after: str | None, write: Write) -> None:
     if after is None:
         after = f"serializeImagePulls: false\n{before}"
     folder = write({"kubeadm.yaml": KUBEADM.format(more=before)})

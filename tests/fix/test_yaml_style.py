@@ -105,7 +105,9 @@ def job(more: str, text: str = JOB) -> str:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "", "\n\n\n", "\n# the end\n"])
-def test_new_scalar(before: str, after: str | None, newline: str, mark: str, end: str, write: Write) -> None:
+def test_new_scalars_keep_the_style(
+    before: str, after: str | None, newline: str, mark: str, end: str, write: Write
+) -> None:
     if after is None:
         after = f"ttlSecondsAfterFinished: 86400\n{before}"
     old, new = ((mark + job(text).rstrip("\n") + end).replace("\n", newline) for text in (before, after))

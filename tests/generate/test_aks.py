@@ -67,7 +67,7 @@ def test_a_job_that_no_scale_set_holds_is_refused() -> None:
     generate(wanted(nodes=900, job={"nodes": 301}, machines=[ORDINARY]))
 
 
-def test_a_pool_beyond_a_scale_set_asks_for_a_ticket() -> None:
+def test_pool_larger_than_a_scale_set_needs_a_ticket() -> None:
     few, many = files(nodes=100, job={"nodes": 25}), files(nodes=200, job={"nodes": 128})
     assert "aks.pool.quota" not in few["kcheck.yaml"]
     assert yaml.safe_load(many["kcheck.yaml"])["limits"]["aks.pool.quota"]["value"] == 128
@@ -183,7 +183,7 @@ def test_lustre_is_as_fast_as_the_job(job: int, capacity: int, wants: int) -> No
     assert found.speed == capacity * 500
 
 
-def test_lustre_beyond_its_largest_size_says_so() -> None:
+def test_lustre_above_its_largest_size_is_reported() -> None:
     assert "That would be more than 128 TiB" in files(nodes=900, job={"nodes": 128})["README.md"]
 
 
@@ -257,7 +257,7 @@ def test_only_training_nodes_are_searched_for_cards() -> None:
 
 
 @pytest.mark.parametrize(("region", "sku"), [("southcentralus", "StandardV2"), ("qatarcentral", "Standard")])
-def test_the_nat_gateway_is_one_that_the_region_has(region: str, sku: str) -> None:
+def test_nat_gateway_type_is_available_in_the_region(region: str, sku: str) -> None:
     made = files(nodes=64, region=region)
     assert re.findall(r'sku(?:_name)? += "(Standard\w*)"', made["network.tf"]) == [sku, sku]
     assert ("zone-redundant NAT gateway with" in made["README.md"]) == (sku == "StandardV2")

@@ -89,7 +89,7 @@ ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.
 @pytest.mark.parametrize(
     "path", sorted(PROFILES.glob("*/templates/**/*.j2")), ids=lambda path: str(path.relative_to(PROFILES))
 )
-def test_templates_reckon_nothing(path: Path) -> None:
+def test_templates_do_no_arithmetic(path: Path) -> None:
     """Numbers come from the context, where their arithmetic and their reasons are; 0 and 1 are no numbers."""
     tree = Environment(trim_blocks=True, lstrip_blocks=True).parse(path.read_text())  # noqa: S701 - nothing is rendered
     assert [node.lineno for kind in ARITHMETIC for node in tree.find_all(kind)] == []

@@ -375,7 +375,7 @@ def test_links_are_followed(here: Path) -> None:
     assert Path("real/cluster.tf").is_file()
 
 
-def test_diff_is_what_git_takes(here: Path) -> None:
+def test_diff_applies_with_git(here: Path) -> None:
     code, out, _ = run("eks", "--nodes", "20", "--diff", "--output", "infra/gpu")
     assert code == 0
     assert not Path("infra").exists()

@@ -148,7 +148,7 @@ def test_nothing_is_made_of_unread_machines_or_sizes(
     assert not [line for line in found.assumed if line.startswith(("machines", "nodes"))]
 
 
-def test_no_pools_no_cluster(tmp_path: Path) -> None:
+def test_code_without_pools_gives_no_intent(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(
         'resource "google_container_cluster" "a" {\n  name = "a"\n  location = "us-east4"\n  enable_autopilot = true\n}\n'
     )
@@ -379,7 +379,7 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_command_says_what_was_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_prints_the_assumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(gke(tmp_path, machine="var.machine"))
     Path("variables.tf").write_text('variable "machine" {}\n')
     Path("mine.yaml").write_text("machines: [n2-standard-32]\n")

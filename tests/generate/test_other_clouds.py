@@ -69,7 +69,7 @@ def test_a_machine_has_an_equivalent_or_none(cloud: str, name: str, other: str, 
     assert machines.equivalent(cloud, name, other) == found
 
 
-def test_wishes_stay_on_another_cloud() -> None:
+def test_choices_are_kept_on_another_cloud() -> None:
     first = intent.with_defaults("eks", GIVEN)
     found = other_clouds.translated(first, "gke")
     for name in (

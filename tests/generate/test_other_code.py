@@ -330,7 +330,9 @@ def test_who_reaches_the_api_server_of_eks_modules(
         ("aks", "private_cluster_enabled = false", OPEN),
     ],
 )  # fmt: skip
-def test_who_reaches_the_api_server(file: str, text: str, ranges: list[str] | str, tmp_path: Path) -> None:
+def test_ranges_that_reach_the_api_server_are_read(
+    file: str, text: str, ranges: list[str] | str, tmp_path: Path
+) -> None:
     if file == "eksctl":
         config = EKSCTL.format(name="gpu", base=0, percent=0)
         _reached(of_files(tmp_path, a_yaml=f"{config}vpc:\n{text}\n"), ranges)

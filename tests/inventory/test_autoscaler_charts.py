@@ -145,7 +145,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-def test_profile_of_aks(read: Callable[..., Any]) -> None:
+def test_autoscaler_profile_of_aks_is_read(read: Callable[..., Any]) -> None:
     names = ("balance", "skip_local_storage", "skip_system_pods", "grace", "delay_after_delete", "managed", "cpu")
     assert read(AKS % "", *names) == [False, False, True, 600, None, True, None]
     lines = "balance_similar_node_groups = true\nskip_nodes_with_local_storage = true\nskip_nodes_with_system_pods = false\n"
@@ -208,7 +208,7 @@ module "gke" {
     assert read(call, "max_cores", "max_memory") == [500, 900]
 
 
-def test_settings_of_ack(read: Callable[..., Any]) -> None:
+def test_autoscaler_settings_of_ack_are_read(read: Callable[..., Any]) -> None:
     cluster = 'resource "alicloud_cs_managed_kubernetes" "main" {\n  name = "train"\n}\n'
     config = 'resource "alicloud_cs_autoscaling_config" "main" {\n  cluster_id = alicloud_cs_managed_kubernetes.main.id\n%s}\n'
     pool = 'resource "alicloud_cs_kubernetes_node_pool" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.main.id\n  scaling_config {\n    max_size = 9\n  }\n}\n'

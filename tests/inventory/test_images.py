@@ -122,7 +122,7 @@ def hub(result: Result) -> list[Finding]:
     return [finding for finding in result.findings if finding.rule == "docker-hub-image"]
 
 
-def test_an_image_of_a_cluster_is_told_once_with_all_places(check: Check) -> None:
+def test_image_of_a_cluster_is_reported_once_with_all_places(check: Check) -> None:
     files = {f"team{i}.yaml": job("ubuntu:24.04", f"job{i}", 300 + i) for i in range(9)}
     result = check({"main.tf": AKS, **files})
     (finding,) = hub(result)
@@ -407,7 +407,7 @@ ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: {name}}}\nima
     ("account", "secrets", "told"),
     [("train", "[{name: hub}]", False), ("train", "[]", True), ("other", "[{name: hub}]", True)],
 )
-def test_accounts_bring_pull_secrets(account: str, secrets: str, told: bool, check: Check) -> None:
+def test_service_accounts_add_pull_secrets(account: str, secrets: str, told: bool, check: Check) -> None:
     text = JOB.format(name="train", pods=400, image="example/train:1")
     text = text.replace("    spec:\n", "    spec:\n      serviceAccountName: train\n")
     files = {"job.yaml": text, "accounts/a.yaml": ACCOUNT.format(name=account, secrets=secrets)}

@@ -173,7 +173,7 @@ def test_findings_are_where_the_value_is_written(check: Check) -> None:
         ("kubeadm init --pod-network-cidr=${var.none}", "var.none has no value"),
     ],
 )
-def test_flags_of_kubeadm(command: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_flags_of_kubeadm_are_read(command: str, cidr: str, read: Callable[..., dict[str, Any]]) -> None:
     variables = 'variable "pods" {\n  default = "10.9.0.0/16"\n}\nvariable "none" {}\n'
     data = read({"main.tf": variables + machine(f"#!/bin/sh\n{command}\n")})
     assert len(data["clusters"]) == 1

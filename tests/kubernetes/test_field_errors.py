@@ -44,9 +44,7 @@ def test_every_type_of_a_field_is_in_the_table() -> None:
         ("whatever: 1", "spec.whatever", None),
     ],
 )
-def test_an_unknown_field_is_found_with_the_one_that_is_meant(
-    read: Read, spec: str, path: str, meant: str | None
-) -> None:
+def test_unknown_field_is_reported_with_the_likely_one(read: Read, spec: str, path: str, meant: str | None) -> None:
     assert said(read, job(spec)) == [(path, None, meant)]
 
 

@@ -89,7 +89,7 @@ def test_a_placeholder_before_a_tag_leaves_the_tag_known(image: str, ending: tup
         ("$IMAGE", set()),
     ],
 )
-def test_rules_about_tags_judge_what_is_known(image: str, rules: set[str], check: Check) -> None:
+def test_rules_on_tags_judge_the_known_part(image: str, rules: set[str], check: Check) -> None:
     job = JOB.replace("$WORKERS\n", "64\n").replace(
         "${REGISTRY}/train:latest", f"{image}\n          imagePullPolicy: Always"
     )
@@ -170,7 +170,7 @@ spec:
 """
 
 
-def test_a_template_that_only_puts_values_in_is_read_with_gaps(check: Check) -> None:
+def test_template_without_logic_is_read_with_unknown_values(check: Check) -> None:
     result = check({"job.yaml": TEMPLATE})
     assert not result.bugs
     (job,) = result.world.inventory.workloads

@@ -220,7 +220,7 @@ def test_helm_makes_the_same_of_the_cases(write: Write) -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("template", REFUSED)
-def test_the_rest_is_refused(template: str, write: Write) -> None:
+def test_unsupported_templates_are_refused(template: str, write: Write) -> None:
     files = {"Chart.yaml": CHART, "values.yaml": f"{VALUES}self: '{{{{ tpl .Values.self . }}}}'\n"}
     write({**files, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}data: |\n{template}\n"})
     with pytest.raises(TemplateError) as found:

@@ -233,7 +233,7 @@ def test_scaled_deployments_have_their_most_pods(read: Read, kind: str, name: st
     assert known(workload.pods) == pods
 
 
-def test_a_scaler_of_another_folder_is_not_meant(read: Read) -> None:
+def test_scaler_in_another_folder_is_ignored(read: Read) -> None:
     tree = {
         "a/one.yaml": manifest("apps/Deployment", under("spec.template", "replicas: 2")),
         "b/scaler.yaml": manifest(

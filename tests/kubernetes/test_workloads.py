@@ -152,7 +152,7 @@ def test_every_kind_is_tested() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pods_of_every_kind(kind: str, read: Read) -> None:
+def test_pods_of_every_kind_are_read(kind: str, read: Read) -> None:
     spec, counts = KINDS[kind]
     (workload,) = read({"one.yaml": manifest(kind, spec)}).workloads
     entry = profiles.workloads()[kind]

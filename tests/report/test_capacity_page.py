@@ -31,7 +31,7 @@ def printed(form: str, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_page_says_what_the_other_formats_say(example: str) -> None:
+def test_page_and_other_formats_agree(example: str) -> None:
     with chdir(ROOT / "examples" / example):
         page, found = Page(printed("html")[1]), json.loads(printed("json")[1])
         text = " ".join(printed("text")[1].split())
@@ -70,7 +70,7 @@ def test_several_clusters_share_a_page(write: Write) -> None:
 
 
 @pytest.mark.parametrize("command", ["capacity", "simulate"])
-def test_clusters_of_one_module_are_told_apart(command: str, write: Write) -> None:
+def test_clusters_of_one_module_have_different_titles(command: str, write: Write) -> None:
     call = 'module "eks" {\n  source = "../modules/eks"\n}\n'
     write({"modules/eks/main.tf": BARE, "a/main.tf": call, "b/main.tf": call})
     words = [command, "--nodes", "50", "--format", "html"]

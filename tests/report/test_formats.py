@@ -206,7 +206,7 @@ def test_gitlab_validates(report: Report) -> None:
     assert all(Path(item["location"]["path"]).is_file() for item in data)
 
 
-def test_schemas_refuse_what_is_wrong() -> None:
+def test_schemas_refuse_invalid_output() -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft4Validator(json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())).validate(
             {"version": "2.1.0"}
@@ -236,7 +236,7 @@ def commands(log: str) -> list[str]:
     return [line for line in map(str.strip, log.splitlines()) if line.startswith("::") or re.search(r"##\w*\[", line)]
 
 
-def test_nothing_that_is_read_is_a_command(write: Write) -> None:
+def test_text_of_the_repository_never_becomes_a_ci_command(write: Write) -> None:
     name = '"train" # ##[stop-commands]x'
     write({"::stop-commands::x/main.tf": CLUSTER.replace('"train"', name), "kcheck.yaml": "rules: [policy]\n"})
     write({"policy/naming/odd-name.yaml": OWN.replace("@nobody", "no\\n::add-mask::a")})
@@ -298,7 +298,7 @@ def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_github_is_chosen_by_itself(write: Write) -> None:
+def test_github_format_is_chosen_automatically(write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     summary = folder / "summary.md"
     summary.write_text("before\n")
@@ -476,7 +476,7 @@ def test_markdown_has_details_in_the_cell_of_the_headline(detailed: Report) -> N
     assert f"): {HEADLINE}<br>{DETAILS[0]}<br>A name of 5 letters \\| \\<b\\>says\\</b\\> nothing" in row
 
 
-def test_junit_skips_what_was_not_checked(write: Write) -> None:
+def test_junit_has_a_skipped_case_per_unchecked_object(write: Write) -> None:
     text = CLUSTER.replace("node_count = 500", "node_count = var.nodes") + 'variable "nodes" {}\n'
     folder = write({"main.tf": text})
     (folder / "secret.yaml").write_bytes(b"\0GITCRYPT\0abc")

@@ -70,7 +70,7 @@ def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_page_says_what_the_report_says(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_and_text_report_agree(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
     page = Page(printed("--info"))
     data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json", "--info"]).stdout)
@@ -110,7 +110,7 @@ def test_several_clusters_are_counted_and_the_worst_is_first(write: Write) -> No
     assert [(one["data-path"], one["data-clusters"]) for one in found] == [("b/main.tf", "2")]
 
 
-def test_clusters_of_one_name_are_told_apart_by_their_roots(write: Write) -> None:
+def test_clusters_with_one_name_show_their_roots(write: Write) -> None:
     module = 'module "this" {\n  source = "../../module"\n}\n'
     write({"module/main.tf": SUBNET, "envs/a/main.tf": module, "envs/b/main.tf": module})
     page = Page(printed())
@@ -289,7 +289,7 @@ PLAN = {
 }  # fmt: skip
 
 
-def test_of_a_plan_only_what_a_finding_is_about_is_shown(write: Write) -> None:
+def test_only_the_attribute_of_a_finding_in_a_plan_is_shown(write: Write) -> None:
     write({"plan.json": json.dumps(PLAN, indent=1)})
     text = printed("--info", "plan.json")
     page = Page(text)
@@ -302,7 +302,7 @@ def test_of_a_plan_only_what_a_finding_is_about_is_shown(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_a_diff_is_what_the_fix_alone_writes(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diff_shows_the_edits_of_one_fix(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
     result = linter.run(Tree(["."]), Config())
     fixable = [finding for finding in result.findings if finding.fix is not None]
@@ -378,7 +378,7 @@ def test_pages_are_written_to_files(write: Write) -> None:
     assert (folder / "report.html").read_text() == printed()
 
 
-def test_text_can_be_told_from_what_it_stands_on() -> None:
+def test_text_has_contrast_with_its_background() -> None:
     grounds = ("page", "soft")
     for own in (document.LIGHT, document.DARK):
         assert own.keys() == document.LIGHT.keys()

@@ -185,7 +185,7 @@ def test_show_lists_the_inputs_with_place_and_way() -> None:
     assert data == {"inputs": report["inputs"], "judged": report["judged"]}
 
 
-def test_inputs_are_ordered_by_what_waits_for_them(write: Write) -> None:
+def test_inputs_are_ordered_by_waiting_checks(write: Write) -> None:
     write({"main.tf": POOLS + 'variable "size" {}\n' + _pool("var.size")})
     counts = [one["checks"] for one in check()["inputs"]]
     assert counts == sorted(counts, reverse=True)
@@ -507,7 +507,7 @@ def test_checks_count_once_for_two_values_of_one_input(write: Write) -> None:
     assert [one["checks"] for one in found["inputs"]] == [len(found["undecided"])]
 
 
-def test_other_objects_of_a_finding_are_told_apart_by_environment() -> None:
+def test_other_objects_of_a_finding_name_their_environment() -> None:
     places = [
         Related(cast("Span", None), f"also {name}")
         for name in ("eks/a@dev:aws_x.y", "eks/a@prod:aws_x.z", "eks/b:aws_x.y", "Job/a")

@@ -95,7 +95,7 @@ def test_there_is_not_always_a_next_step(arguments: list[str]) -> None:
     assert "Next:" not in check(*arguments)
 
 
-def test_only_what_is_shown_is_counted_as_fixable(write: Write) -> None:
+def test_only_shown_findings_count_as_fixable(write: Write) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n      containers: [{name: train, image: registry.example.com/train:1.4, resources: {limits: {nvidia.com/gpu: 1}}}]\n"
     write({"job.yaml": job})
     output = check()

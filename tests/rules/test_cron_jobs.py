@@ -66,7 +66,7 @@ def check_jobs(check: Check, *jobs: str, cluster: str = CLUSTER) -> Result:
         ("0 2 * * *", "concurrencyPolicy: Forbid", BOUNDED, True),  # the first one has neither
     ],
 )
-def test_jobs_that_meet(schedule: str, more: str, of_job: str, told: bool, check: Check) -> None:
+def test_jobs_that_start_together_are_found(schedule: str, more: str, of_job: str, told: bool, check: Check) -> None:
     result = check_jobs(check, cron("clicks", "0 2 * * *"), cron("views", schedule, more, of_job))
     found = [one for one in result.findings if one.rule == RULE]
     assert bool(found) is told
@@ -109,6 +109,6 @@ def test_one_job_or_a_large_cluster_is_enough(check: Check) -> None:
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *"), cron("views", "0 2 * * *"), cluster=large))
 
 
-def test_jobs_that_no_node_takes_hold_nothing(check: Check) -> None:
+def test_jobs_that_fit_no_node_are_not_counted(check: Check) -> None:
     huge = cron("huge", "0 2 * * *").replace("cpu: 7", "cpu: 70")
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *"), huge))

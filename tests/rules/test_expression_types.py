@@ -52,7 +52,7 @@ def told(own: Rule) -> list[str]:
         ("pool.nodes >", "Syntax error"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_where_they_are(problem: str, expected: str) -> None:
+def test_type_mistakes_have_their_position(problem: str, expected: str) -> None:
     found = told(rule(problem))
     assert found
     assert all(one.startswith("problem ") for one in found)

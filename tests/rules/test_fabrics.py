@@ -250,7 +250,7 @@ def test_a_launch_template_elsewhere_may_enable_it(check: Check) -> None:
 @pytest.mark.parametrize(
     ("nodes", "severity"), [("1:8", "warning"), ("8", "warning"), ("1", "info")], ids=["elastic", "eight", "alone"]
 )
-def test_torchrun_says_whether_pods_talk_to_each_other(nodes: str, severity: str, check: Check) -> None:
+def test_nnodes_of_torchrun_decides_whether_pods_communicate(nodes: str, severity: str, check: Check) -> None:
     files = eks('"p5.48xlarge"') | {"job.yaml": INDEPENDENT.replace("NODES", nodes)}
     said = [one.severity for one in check(files).findings if one.rule == "fabric-not-enabled"]
     assert [one.word for one in said if one is not None] == [severity]

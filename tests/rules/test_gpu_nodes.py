@@ -130,7 +130,9 @@ UNNEEDED = "host-network-without-need"
         (16, "serve --port 8080", "memory: 8Gi", "warning"),
     ],
 )
-def test_the_network_of_the_node(pods_: int, command: str, limits: str, severity: str | None, check: Check) -> None:
+def test_unneeded_host_network_is_reported(
+    pods_: int, command: str, limits: str, severity: str | None, check: Check
+) -> None:
     spec = HOST.replace("PODS", str(pods_)).replace("COMMAND", command).replace("LIMITS", limits)
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu")}
     spec = spec.replace("restartPolicy", "tolerations: [{operator: Exists}]\n      restartPolicy")
@@ -163,7 +165,7 @@ spec:
         (150, 1, "warning", "No other workload in this code fits the rest"),
     ],
 )
-def test_small_services_fill_what_jobs_leave(cpu: int, gpus: int, severity: str, detail: str, check: Check) -> None:
+def test_small_services_use_the_rest_of_a_node(cpu: int, gpus: int, severity: str, detail: str, check: Check) -> None:
     spec = HOST.replace("PODS", "64").replace("COMMAND", "python a.py").replace("cpu: 2", "cpu: 48")
     spec = spec.replace("LIMITS", "nvidia.com/gpu: 3").replace(
         "restart", "tolerations: [{operator: Exists}]\n      restart"

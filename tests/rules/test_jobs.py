@@ -118,7 +118,7 @@ def undecided(result: Result) -> set[str]:
     return {check.rule for check in result.undecided}
 
 
-def test_patch_of_kustomize_is_no_job_of_its_own(check: Check) -> None:
+def test_kustomize_patch_is_not_judged_as_a_job(check: Check) -> None:
     """It only changes parts of a job, which is judged where it is whole."""
     patch = NVIDIA.replace("          image: quay.io/example/train:1\n", "")
     assert not found(check({"patch.yaml": patch}, LARGE))
@@ -198,7 +198,7 @@ def test_policy_of_the_role_counts_not_that_of_its_pods(check: Check) -> None:
         ("torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=8 b.py", None),
     ],
 )
-def test_processes_are_those_of_the_command(command: str, rule: str | None, check: Check) -> None:
+def test_number_of_processes_comes_from_the_command(command: str, rule: str | None, check: Check) -> None:
     rules = found(check({"job.yaml": PYTORCH.replace("COMMAND", command)}))
     assert [name for name in ("slots-do-not-match-gpus", "gpus-without-process") if name in rules] == [rule] * bool(
         rule
@@ -235,7 +235,7 @@ def test_unknown_pools_make_an_early_launcher_a_note(check: Check) -> None:
     assert found(check({"job.yaml": text}))["launcher-starts-too-early"] == "info"
 
 
-def test_idle_workers_cost_what_their_nodes_do(check: Check) -> None:
+def test_cost_of_idle_workers_is_that_of_their_nodes(check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
     finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
@@ -307,7 +307,7 @@ def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(chec
     assert "queue-missing" not in found(check(files | {"b.yaml": files["b.yaml"].replace("research", "production")}))
 
 
-def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Check) -> None:
+def test_queue_without_gpus_is_reported_only_for_its_own_jobs(check: Check) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
     assert found(own)["queue-ignores-gpus"] == "error"
@@ -315,7 +315,7 @@ def test_queue_without_gpus_is_told_of_its_own_jobs_only(check: Check) -> None:
     assert details == ("Job train requests nvidia.com/gpu and is never admitted", "coveredResources has cpu")
 
 
-def test_queues_of_another_example_are_not_meant(check: Check) -> None:
+def test_queues_of_another_example_are_ignored(check: Check) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     files = {"a/queues.yaml": queues, "b/queues.yaml": queues.replace("cpu", "nvidia.com/gpu"), "b/job.yaml": QUEUED}
     assert "queue-ignores-gpus" not in found(check(files))

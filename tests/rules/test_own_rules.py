@@ -188,7 +188,7 @@ def prove(write: Write, examples: list[dict[str, Any]], more: str) -> tuple[int,
     return found.exit_code, found.stdout
 
 
-def test_examples_that_show_what_they_say(write: Write) -> None:
+def test_correct_examples_pass(write: Write) -> None:
     labelled = JOB + "  labels:\n    team: ml\n"
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
     assert prove(write, [example, example], "") == (0, "ok own/job-without-team: 2 examples\n")

@@ -77,7 +77,7 @@ def test_the_largest_machine_is_named(check: Check) -> None:
     assert "one m5.xlarge leaves 3.92 of its 4 to pods" in text
 
 
-def test_something_that_adds_larger_nodes(check: Check) -> None:
+def test_pod_is_not_judged_if_larger_nodes_may_be_added(check: Check) -> None:
     auto = 'compute_config {\n    enabled    = true\n    node_pools = ["system"]\n  }\n}'
     assert told(check, CLUSTER.replace("}", auto) + SMALL, "cpu: 4") == []
     karpenter = 'resource "helm_release" "karpenter" {\n  name  = "karpenter"\n  chart = "karpenter"\n}\n'

@@ -102,7 +102,7 @@ def test_names_that_may_be_defined_elsewhere_are_not_reported(files: dict[str, s
 
 
 @pytest.mark.medium
-def test_secrets_that_pods_name_are_not_meant_by_others(check: Check) -> None:
+def test_named_secrets_are_no_candidates_for_other_names(check: Check) -> None:
     used = job(container=FROM.replace("KIND", "secret").replace("NAME", "hf-token"))
     other = used.replace("hf-token", "hf-tokens").replace("name: train}", "name: eval}")
     files = {"secret.yaml": defined("Secret", "hf-token"), "a.yaml": other}

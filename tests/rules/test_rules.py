@@ -88,7 +88,7 @@ def test_fixes_keep_files_formatted(rule: Rule, example: Example, terraform: str
 @pytest.mark.slow
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize(("rule", "example"), FIXED)
-def test_diff_is_what_git_applies(rule: Rule, example: Example, newline: str, write: Write) -> None:
+def test_diff_applies_with_git(rule: Rule, example: Example, newline: str, write: Write) -> None:
     """With the line ends of Unix and of Windows; what is fixed has those that it had."""
     folder = write({name: text.replace("\n", newline).encode() for name, text in example.bad.items()})
     nodes = {"": example.nodes} if example.nodes else {}
@@ -119,7 +119,7 @@ def test_rules_use_words_that_exist() -> None:
     assert [text for rule in RULES for text in located(rule, rule_words.problems(rule))] == []
 
 
-def test_presence_is_asked_in_when_only() -> None:
+def test_has_is_used_only_in_when() -> None:
     assert [text for rule in RULES for text in located(rule, rule_examples.misplaced_presence(rule))] == []
 
 

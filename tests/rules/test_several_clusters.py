@@ -223,7 +223,7 @@ def test_many_clusters_are_not_all_named(check: Check) -> None:
     assert "train.yaml may run on c0, c1, c2 or 3 others;" in waiting(result, RULE)[0].missing[0]
 
 
-def test_clusters_of_the_same_name_are_told_by_their_roots(check: Check) -> None:
+def test_clusters_with_one_name_show_their_roots(check: Check) -> None:
     tree = {"a/main.tf": cluster("x"), "b/main.tf": cluster("x", taint=TAINT), "train.yaml": job()}
     assert "train.yaml may run on a or b;" in waiting(check(tree), RULE)[0].missing[0]
 

@@ -72,7 +72,7 @@ def test_only_lower_tiers_beside_it_count(other: str, expected: str | None, chec
     assert severity(check, job("top", "high", ""), job("other", other, SOME)) == expected
 
 
-def test_tiers_on_nodes_of_their_own_need_not_be_told_apart(check: Check) -> None:
+def test_tiers_on_separate_nodes_are_not_judged(check: Check) -> None:
     assert severity(check, job("top", "high", "", "pool: top"), job("other", "low", SOME)) is None
 
 

@@ -125,7 +125,7 @@ def test_the_access_mode_of_a_claim_decides_the_severity(text: str, told: str | 
     assert severity(check({"job.yaml": text + job()})) == told
 
 
-def test_provisioners_say_what_a_class_is(check: Check) -> None:
+def test_provisioner_decides_the_kind_of_a_class(check: Check) -> None:
     made = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: PROVISIONER\n"
     fast = claim(storage="storageClassName: fast") + job()
     for provisioner, told in (("ebs.csi.aws.com", "error"), ("efs.csi.aws.com", None), ("example.com/x", "warning")):
@@ -144,7 +144,7 @@ def test_volumes_of_each_pod_are_fine(kind: str, check: Check) -> None:
     assert severity(check({"job.yaml": claim() + text})) is None
 
 
-def test_claims_of_another_folder_are_not_meant(check: Check) -> None:
+def test_claims_in_another_folder_are_ignored(check: Check) -> None:
     assert severity(check({"a/claim.yaml": claim(), "b/job.yaml": job()})) is None
 
 

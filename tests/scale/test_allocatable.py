@@ -132,7 +132,7 @@ def room(code: str, read: Read) -> Room:
 class TestKubelets:
     """What the code configures kubelets to reserve counts first."""
 
-    def test_nothing_written(self, read: Read) -> None:
+    def test_usual_reservations_apply_without_configuration(self, read: Read) -> None:
         found = room(EKS.format(types='["t3.large"]', more=""), read)
         assert (found.vcpus, found.memory) == (2, 8 * GI)
         assert found.cpu_left == Amount(1930, 1930)

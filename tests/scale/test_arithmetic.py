@@ -182,7 +182,7 @@ def test_deletion_time_counts_loops_and_taints(nodes: int, batch: int, seconds: 
     assert deletion.deletion_time(nodes, batch, 10, 5) == seconds
 
 
-def test_batch_for_is_the_smallest_round_one_that_is_fast_enough() -> None:
+def test_smallest_sufficient_round_batch_is_found() -> None:
     assert deletion.batch_for(1000, 300, 10, 5) == 100
     assert deletion.batch_for(100, 300, 10, 5) == 10
     assert deletion.batch_for(5000, 300, 10, 5) is None

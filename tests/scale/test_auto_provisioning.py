@@ -68,7 +68,7 @@ ON_H100 = "{cloud.google.com/gke-accelerator: nvidia-h100-80gb}"
         pytest.param(LIMIT.format(kind="nvidia-h100-80gb", most="var.most"), ON_H100, 17, None, id="an-unknown-limit"),
     ],
 )
-def test_accelerators_beyond_auto_provisioning(
+def test_accelerators_above_the_provisioning_limit_are_reported(
     limits: str, selector: str, pods: int, expected: tuple[str, int, int] | None, read: Read
 ) -> None:
     files = {"main.tf": CLUSTER.format(limits=limits), "job.yaml": JOB.format(selector=selector, pods=pods)}

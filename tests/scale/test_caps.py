@@ -185,13 +185,13 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     assert any(one.rule == rule for one in result.undecided) == (headline is None)
 
 
-def test_requested_nodes_are_judged_beyond_the_cap(check: Check) -> None:
+def test_requested_nodes_above_the_cap_are_judged(check: Check) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
 
 
-def test_a_quota_of_the_settings_is_told_and_lowers_the_target(write: Write) -> None:
+def test_quota_in_the_settings_lowers_the_target(write: Write) -> None:
     write(eks(quota=960))
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout
     found = {finding["rule"]: finding["message"] for finding in json.loads(output)["findings"]}

@@ -123,7 +123,7 @@ def test_the_system_pool_takes_no_share_of_the_work(write: Write) -> None:
     assert {pool.display_name: sizes[pool.id] for pool in world.pools.of_cluster(cluster)} == {"system": 6, "cpu": 994}
 
 
-def test_the_target_is_where_the_work_is(write: Write) -> None:
+def test_target_grows_the_pools_that_jobs_fit(write: Write) -> None:
     world, cluster = read(write, SYSTEM + FIXED, job(), nodes=1000)
     sizes = {pool.display_name: world.sizes.shares(cluster, 1000)[pool.id] for pool in world.pools.of_cluster(cluster)}
     assert sizes == {"system": 6, "fixed": 994}
@@ -139,7 +139,7 @@ def test_a_run_is_on_the_pools_that_take_its_pods(write: Write) -> None:
     assert [(pool.name, pool.most) for pool in found.case.pools] == [("gpu", 994)]
 
 
-def test_a_run_that_no_pool_takes_is_refused(write: Write) -> None:
+def test_run_without_a_pool_for_its_pods_is_refused(write: Write) -> None:
     found = build_scenario(*read(write, SYSTEM + GPU, job("{nvidia.com/gpu: 16}")))
     assert found == (
         "aws_eks_cluster.main cannot run Job train: pool system lacks GPUs; pool gpu lacks 16 GPUs on one node"

@@ -192,7 +192,7 @@ class TestFit:
         assert lands(cloud, Pods(selector="pool: cpu"), read).why == "pool=cpu"
         assert lands(cloud, Pods(selector="disk: ssd"), read).fits is False
 
-    def test_a_label_that_somebody_else_may_set(self, cloud: str, read: Read) -> None:
+    def test_label_that_others_may_set_is_unknown(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(selector="nvidia.com/gpu.product: L4"), read).fits is None
 
     def test_more_cards_than_a_node_has(self, cloud: str, read: Read) -> None:
@@ -203,7 +203,7 @@ class TestFit:
         assert lands(cloud, Pods(cpu=39), read).fits is True
         assert lands(cloud, Pods(cpu=97), read) == placement.Fit(fits=False, kind="cpu", why="97 CPUs on one node")
 
-    def test_spot(self, cloud: str, read: Read) -> None:
+    def test_spot_pools_take_spot_pods(self, cloud: str, read: Read) -> None:
         selector = CLOUDS[cloud][3]
         if selector:
             assert lands(cloud, Pods(selector=selector), read).fits is False

@@ -125,7 +125,9 @@ def of(write: Write, *manifests: str) -> Excess | Unknown | None:
         ((QUOTA.replace("namespace: a", "namespace: b"), PYTORCH), None),
     ],
 )
-def test_excess(manifests: tuple[str, ...], expected: tuple[str, int, int] | None, write: Write) -> None:
+def test_excess_over_the_quota_is_found(
+    manifests: tuple[str, ...], expected: tuple[str, int, int] | None, write: Write
+) -> None:
     found = of(write, *manifests)
     if expected is None:
         assert not isinstance(found, Excess)
@@ -172,7 +174,7 @@ LOCAL = queue().partition("---\n")[2]
         ([("ClusterQueue", "b", "other", "nominalQuota: 64"), ("Cohort", "all", "", "nominalQuota: 1")], 33),
     ],
 )
-def test_a_queue_gives_what_its_cohorts_can_lend(
+def test_queue_can_borrow_all_that_its_cohorts_lend(
     above: list[tuple[str, str, str, str]], gives: int, write: Write
 ) -> None:
     """Worked out by hand from Kueue's rules; the queue itself has 32."""

@@ -90,7 +90,7 @@ def test_reserved_prefixes_raise_the_lower_bound(write: Write) -> None:
     )
 
 
-def test_nothing_is_known_of_prefixes_beyond_a_reservation(write: Write) -> None:
+def test_prefixes_above_the_reservation_are_unknown(write: Write) -> None:
     """10.0.0.0/24 has 15 whole prefixes, 7 nodes: 5 and 2 of an upgrade."""
     assert bounds(reserved("10.0.0.0/24"), 21, write)[:2] == ((5, 28), None)
 

@@ -360,7 +360,7 @@ def test_nodes_that_stand_stay_below_a_limit_of_cores(capacity: Callable[..., di
     assert "limits allow 8 of 100 nodes" in CliRunner().invoke(cli, ["check", ".", "--nodes", "100"]).stdout
 
 
-def test_a_cluster_without_pools_is_not_said_to_reach_what_is_asked(write: Write) -> None:
+def test_cluster_without_pools_does_not_reach_the_target(write: Write) -> None:
     write({"main.tf": eks().split('resource "aws_eks_node_group"')[0]})
     run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])
     (cluster,) = json.loads(run.stdout)["clusters"]
@@ -705,7 +705,7 @@ def test_json_has_the_fields_of_its_schema(monkeypatch: pytest.MonkeyPatch) -> N
     check_all_fields("capacity", json.loads(output))
 
 
-def test_a_lower_bound_is_not_told_as_an_upper_one(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_lower_bound_is_not_printed_as_an_upper_one(capacity: Callable[..., dict[str, Any]]) -> None:
     more = EKS.split('resource "aws_eks_node_group"')[1].format(nodes="var.most", types='["m5.large"]', prefix=16)
     second = f'resource "aws_eks_node_group"{more}'.replace('"cpu"', '"gpu"')
     text = 'variable "most" {\n  type = number\n}\n' + eks(nodes="var.most") + second
@@ -911,7 +911,7 @@ resource "google_container_node_pool" "main" {
 """
 
 
-def test_a_cluster_whose_nodes_the_cloud_makes_reaches_no_documented_limit(
+def test_cluster_with_automatic_nodes_has_an_unknown_reach(
     capacity: Callable[..., dict[str, Any]],
 ) -> None:
     cluster = capacity(AUTO_MODE)
@@ -1034,7 +1034,7 @@ def test_the_subnet_that_aks_makes_ends(capacity: Callable[..., dict[str, Any]])
     assert capacity(overlay)["reaches"] == 903
 
 
-def test_a_quota_of_which_nothing_is_known_is_not_zero(write: Write) -> None:
+def test_unknown_quota_is_not_zero(write: Write) -> None:
     text = gke(location="us-central1-a").replace("max_node_count = 100", "max_node_count = var.most")
     write({"main.tf": text + 'variable "most" {}\n'})
     output = CliRunner().invoke(cli, ["capacity", "."], catch_exceptions=False).stdout

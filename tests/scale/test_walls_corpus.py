@@ -33,7 +33,7 @@ def differences(tree: Path) -> list[str]:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("tree", TREES, ids=name)
-def test_first_walls_are_those_worked_out_by_hand(tree: Path) -> None:
+def test_first_walls_equal_those_computed_by_hand(tree: Path) -> None:
     assert differences(tree) == []
 
 

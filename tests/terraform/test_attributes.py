@@ -166,7 +166,7 @@ def test_good_is_known(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_bad_is_told_with_its_line(text: str) -> None:
+def test_bad_examples_are_reported_with_their_line(text: str) -> None:
     assert unknown(text) == [BAD[text]]
 
 

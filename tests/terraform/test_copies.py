@@ -226,7 +226,7 @@ def test_copies_that_call_each_other(write: Write) -> None:
     assert not result.findings
 
 
-def test_links_in_a_copy(write: Write) -> None:
+def test_links_out_of_a_copy_are_not_followed(write: Write) -> None:
     """A link to the copy itself is no deeper module, and what a link leads out to is not read."""
     inner = (
         'module "again" {\n  source = "./again"\n}\nmodule "out" {\n  source = "./out"\n}\n' + MODULE["nodes/main.tf"]

@@ -130,7 +130,7 @@ def test_random_expressions_evaluate_as_in_terraform(terraform: str, tmp_path: P
         '<<EOT\n$${x} %%{y} \\n "q"\nEOT\n',
     ],
 )
-def test_heredoc(text: str, terraform: str, tmp_path: Path) -> None:
+def test_heredocs_are_evaluated(text: str, terraform: str, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(f"locals {{\n  x = {text}}}\n")
     run = subprocess.run(
         [terraform, "console"], input="jsonencode(local.x)", capture_output=True, text=True, check=True, cwd=tmp_path

@@ -81,7 +81,7 @@ def test_no_path_names_the_folder_of_the_machine(write: Write) -> None:
     assert evaluate("basename(path.cwd)", "infra", Config())["value"] == "infra"
 
 
-def test_paths_are_those_of_terraform(write: Write) -> None:
+def test_paths_resolve_as_in_terraform(write: Write) -> None:
     write(
         {
             "infra/main.tf": 'module "m" {\n  source = "../modules/m"\n}\n',

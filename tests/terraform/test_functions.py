@@ -376,7 +376,7 @@ def test_conversion_keeps_the_origin() -> None:
     assert unified == [one, LATER, Null(None, HERE, type=NUMBER)]
 
 
-def test_sets_keep_what_is_not_known() -> None:
+def test_sets_keep_unknown_elements() -> None:
     found = convert.to_set([B, SUBNET, A, SUBNET, OTHER])
     assert isinstance(found, SetData)
     assert found == (A, B, SUBNET, OTHER)

@@ -187,7 +187,7 @@ def test_sensitive_values_are_not_looked_at(write: Write) -> None:
     assert pool["fields"]["min_nodes"]["value"] == 0
 
 
-def test_ids_of_what_exists_are_links(write: Write) -> None:
+def test_ids_of_existing_resources_are_links(write: Write) -> None:
     data = plan(group={"subnet_ids": ["subnet-b"]})
     for i, name in enumerate("ab"):
         data["planned_values"]["root_module"]["resources"][1 + i]["values"]["id"] = f"subnet-{name}"

@@ -81,7 +81,7 @@ def test_a_provider_in_a_module_counts_unless_it_is_empty(region: Callable[..., 
     assert region(main=ROOT + call(""), eks_main='provider "aws" {}\n' + CLUSTER % "") == "us-east-1"
 
 
-def test_copies_of_a_module_are_told_apart(read: Read) -> None:
+def test_copies_of_a_module_have_different_names(read: Read) -> None:
     calls = "".join(call(f"providers = {{ aws = {one} }}", name) for name, one in (("a", "aws"), ("b", "aws.west")))
     clusters = read({"main.tf": ROOT + calls, "eks/main.tf": CLUSTER % ""}).clusters
     assert {one.address: known(one.region) for one in clusters} == {

@@ -77,7 +77,7 @@ def reads(label: str, backend: str, config: str) -> str:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_outputs_are_those_of_the_root_that_writes_the_state(state: str, check: Check) -> None:
+def test_outputs_come_from_the_root_that_writes_the_state(state: str, check: Check) -> None:
     written, backend, config = STATES[state]
     result = check({"net/main.tf": written + NETWORK, "eks/main.tf": reads("net", backend, config) + CLUSTER + OWN})
     small = [one for one in result.findings if one.rule == "subnet-too-small"]
@@ -97,7 +97,7 @@ def test_a_state_of_no_one_root_is_named(bucket: str, more: dict[str, str], chec
     assert any("data.terraform_remote_state.net" in why for why in missing), missing
 
 
-def test_node_groups_of_another_root_are_those_of_the_cluster(read: Read) -> None:
+def test_node_groups_of_another_root_belong_to_the_cluster(read: Read) -> None:
     """The root of the node groups becomes a part of the cluster's root, with the one network of both."""
     net = reads("net", 'backend = "local"', STATES["local"][2])
     eks = reads("eks", 'backend = "local"', '{ path = "../eks/terraform.tfstate" }')

@@ -43,7 +43,7 @@ def test_every_skeleton_is_named_and_every_name_is_one() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", WRITTEN)
-def test_skeleton_is_what_terraform_would_write(path: str, terraform: str) -> None:
+def test_skeletons_are_formatted_like_terraform_fmt(path: str, terraform: str) -> None:
     run = subprocess.run(
         [terraform, "fmt", "-check", "-diff", os.path.join(PROFILES, path)], capture_output=True, text=True, check=False
     )
@@ -81,7 +81,7 @@ def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -
 
 
 @pytest.mark.medium
-def test_no_fix_writes_what_a_version_lacks(write: Write) -> None:
+def test_fixes_write_no_argument_that_the_version_lacks(write: Write) -> None:
     """Kubenet's successor needs an argument that the module has from 7.5 on."""
     call = 'module "aks" {\n  source  = "Azure/aks/azurerm"\n  version = "%s"\n  prefix  = "x"\n  resource_group_name = "x"\n}\n'
 

@@ -227,7 +227,7 @@ def test_mock_outputs_are_no_values(write: Write) -> None:
     assert given(files, write) == "dependency.vpc.outputs.cidrs is only known after apply of live/vpc"
 
 
-def test_units_that_depend_on_each_other_end(write: Write) -> None:
+def test_circular_dependencies_of_units_end(write: Write) -> None:
     vpc = VPC.replace('["10.0.1.0/24", "10.0.2.0/24"]', "dependency.eks.outputs.x") + (
         'dependency "eks" {\n  config_path = "../eks"\n}\n'
     )

@@ -157,9 +157,7 @@ AKS = """
         ("eks", "acme/eks/aws", 'version = "1"\n  kubernetes_version = "1.31"\n  instance_type = "c5.large"\n  max_size = 4', {"c5.large": 4}),
     ],
 )  # fmt: skip
-def test_pools_are_those_that_are_written(
-    name: str, source: str, body: str, sizes: Mapping[str, int], write: Write
-) -> None:
+def test_only_written_pools_are_read(name: str, source: str, body: str, sizes: Mapping[str, int], write: Write) -> None:
     write({"main.tf": call(name, source, body)})
     found = {}
     for pool in shown()["pools"]:
@@ -191,7 +189,7 @@ def test_arguments_that_say_too_little(name: str, source: str, body: str, write:
 
 
 @pytest.mark.parametrize("cidr", ['address_prefixes = ["10.0.0.0/22"]', 'subnet_cidr = "10.0.0.0/22"'])
-def test_a_subnet_of_azure_has_the_range_of_its_call(cidr: str, write: Write) -> None:
+def test_azure_subnet_gets_its_range_from_the_module_call(cidr: str, write: Write) -> None:
     subnet = call("nodes_subnet", "acme/subnet/azurerm", f'virtual_network_name = "v"\n  {cidr}')
     cluster = """
 resource "azurerm_kubernetes_cluster" "main" {

@@ -115,7 +115,7 @@ def stored() -> list[Answer]:
 
 
 @pytest.mark.medium
-def test_values_are_those_that_terraform_gave(scope: Scope) -> None:
+def test_values_equal_the_recorded_ones_of_terraform(scope: Scope) -> None:
     answers = stored()
     assert len(answers) >= 2000
     assert sum("value" in one for one in answers) > 1200

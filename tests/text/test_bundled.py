@@ -37,7 +37,7 @@ def documents() -> list[object]:
 
 
 @pytest.mark.medium
-def test_profiles_are_what_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_profiles_equal_the_yaml(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = documents()
     monkeypatch.setattr(bundled, "COMPILED", str(folder))
     assert all(bundled.compiled(str(Path(path).relative_to(bundled.ROOT))) for path in PROFILES)
@@ -46,7 +46,7 @@ def test_profiles_are_what_is_written(folder: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("wheel")
-def test_rules_are_what_is_written() -> None:
+def test_compiled_rules_equal_the_yaml() -> None:
     assert bundled.compiled("rules", tuple[Rule, ...]) == rules.from_files()
     assert rules.load.__wrapped__() == rules.load()
 
@@ -54,7 +54,7 @@ def test_rules_are_what_is_written() -> None:
 @pytest.mark.medium
 @pytest.mark.usefixtures("wheel")
 @pytest.mark.parametrize("subject", SUBJECTS)
-def test_expressions_are_what_is_written(subject: str) -> None:
+def test_compiled_expressions_equal_the_text(subject: str) -> None:
     variables = (subject, "limits")
     stored = cel.serialized_expressions.__wrapped__(variables)
     assert stored

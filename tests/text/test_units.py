@@ -62,7 +62,7 @@ def test_only_decimal_digits_are_whole_numbers(text: str, number: int | None) ->
 
 
 @pytest.mark.parametrize("text", ["1e400", "9" * 30, "10E", "1e999", "9000000Ei"])
-def test_quantities_end_where_those_of_kubernetes_do(text: str) -> None:
+def test_quantities_have_the_limits_of_kubernetes(text: str) -> None:
     assert quantity(text) == 2**63 - 1
     assert quantity(f"-{text}") == 1 - 2**63
 
@@ -73,7 +73,7 @@ def test_malformed_quantities_are_refused(text: str) -> None:
         quantity(text)
 
 
-def test_durations_end_where_those_of_go_do() -> None:
+def test_durations_have_the_limits_of_go() -> None:
     assert exact_seconds("2562047h") == 2562047 * 3600
     with pytest.raises(ValueError, match="longer than a duration of Go"):
         exact_seconds("2562048h")

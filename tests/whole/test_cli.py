@@ -101,7 +101,7 @@ def cluster(write: Write) -> Path:
         (["--version"], 0),
     ],
 )
-def test_exit_code(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_code_depends_on_the_findings(arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     from kcheck.commands.cli import main
@@ -194,7 +194,7 @@ def test_price_turns_hours_into_money(write: Write) -> None:
         ("another rule", False),
     ],
 )
-def test_suppression(place: str, silent: bool, write: Write) -> None:
+def test_suppressed_findings_are_not_reported(place: str, silent: bool, write: Write) -> None:
     comment = "# kcheck: ignore[kubenet-retiring] moves with the next cluster"
     line = '    network_plugin = "kubenet"\n'
     text = {

@@ -366,7 +366,7 @@ def test_explain_hints_at_numbers() -> None:
 
 
 @pytest.mark.medium
-def test_silence_is_told_from_both_sides() -> None:
+def test_pages_name_silencing_and_silenced_rules() -> None:
     every = rules.load()
     text = {rule.name: plain(rule_page.as_text(rule, every)) for rule in every}
     assert "silent where kubenet-beyond-400-nodes has found something" in text["kubenet-retiring"]

@@ -203,7 +203,7 @@ def of_clouds(module: str) -> list[str]:
     return [text for text in found if text in CLOUDS or OF_CLOUDS.search(text)]
 
 
-def test_no_cloud_is_named_where_all_are_meant() -> None:
+def test_shared_code_names_no_cloud() -> None:
     """A cloud is one folder of code and one of profiles."""
     meant = [one for one in modules(RANKS.keys() - {"generate"}) if not one.startswith("inventory.clouds")]
     assert offenders((module, of_clouds(module)) for module in meant if module not in OF_A_CLOUD) == {}
@@ -313,7 +313,7 @@ def spellings(module: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def test_words_see_values_and_no_spelling_of_them() -> None:
+def test_words_do_not_import_syntax() -> None:
     """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
     assert (
         offenders((module, spellings(module)) for module in modules({"engine"}) if module.startswith("engine.words"))
@@ -321,7 +321,7 @@ def test_words_see_values_and_no_spelling_of_them() -> None:
     )
 
 
-def test_a_package_says_in_one_line_what_it_is_for() -> None:
+def test_packages_have_a_one_line_docstring() -> None:
     said = {path: ast.get_docstring(ast.parse(path.read_text())) or "" for path in PACKAGE.rglob("__init__.py")}
     assert [path for path, text in said.items() if len(text.splitlines()) != 1] == []
 

@@ -144,7 +144,7 @@ def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> 
     assert not {name for name in modules if name.startswith(("kcheck.scale.simulate", "kcheck.fix"))}
 
 
-def test_without_findings_nobody_asks_what_expressions_mean(tmp_path: Path) -> None:
+def test_without_findings_type_checks_are_not_imported(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.text.syntax.cel" in modules

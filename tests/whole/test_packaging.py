@@ -61,7 +61,7 @@ def test_libraries_of_version_0_have_an_upper_bound(requirement: Requirement) ->
         ("win-arm64", None, r"\(x64\)"),
     ],
 )
-def test_a_platform_without_wheels_is_told_so(
+def test_platform_without_wheels_gets_a_message(
     hook: ModuleType, platform: str, abi: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sysconfig, "get_platform", lambda: platform)

@@ -63,7 +63,7 @@ def test_quick_runs_print_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("quiet", [True, False])
-def test_files_and_pipes_are_told_nothing(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_not_written_to_files_and_pipes(quiet: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(printing, "_PATIENCE", 0)
     screen = Terminal() if quiet else io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -103,7 +103,7 @@ def test_words_are_completed(words: str, last: str, expected: list[str]) -> None
     assert completed(words, last)[: len(expected)] == expected
 
 
-def test_completed_limits_are_those_that_explain_knows() -> None:
+def test_completed_limits_are_known_to_explain() -> None:
     context, argument = click.Context(cli), click.Argument(["name"])
     found = {f"limits.{name}" for name in complete_limits(context, argument, "")}
     assert found == {name for name in limit.names() if name.startswith("limits.") and name.split(".")[2] != "quota"}

@@ -91,7 +91,7 @@ def test_every_command_that_reads_a_tree_ends(tree: Path, command: str, monkeypa
     assert (tree / "main.tf").read_text() == HEALTHY
 
 
-def test_a_timer_ends_what_is_going_on(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timer_ends_the_current_work(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forever(*_: object) -> None:
         while True:
             pass

@@ -122,7 +122,7 @@ def test_rules_that_are_left_out_are_listed() -> None:
     assert "volcano-does-not-pack" in listed
 
 
-def test_several_clusters_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_need_a_single_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     listed = run("eks-training", "gke-training", "--list").stdout
     assert "pools is not known: there are 2 clusters here; name the folder of one" in listed
@@ -207,7 +207,7 @@ def test_names_in_the_table_are_those_of_rules_and_kinds() -> None:
     assert all(subject in {rule.subject for rule in rules.load()} for subject in own["cannot"])
 
 
-def test_headlines_are_those_of_check(check: Callable[..., linter.Result]) -> None:
+def test_messages_equal_those_of_check(check: Callable[..., linter.Result]) -> None:
     """The texts of findings, as far as an object alone tells their numbers."""
     same = different = 0
     for one in every().policies:

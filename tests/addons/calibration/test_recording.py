@@ -159,7 +159,7 @@ def test_recorded_delays_give_the_recorded_run(name: str, write: Write) -> None:
     assert run["node_hours"] == pytest.approx(hours, rel=0.15)
 
 
-def test_loops_are_told_apart() -> None:
+def test_idle_and_busy_loops_are_distinguished() -> None:
     table = "launched,registered,ready,pod_bound,pod_running,pod_succeeded,delete_asked,delete_answered,gone\n"
     table += "".join(f"{i},30,60,60,61,200,{330 + i},{331 + i},400\n" for i in range(20))
     starts = [-20, -9.9, 0.2, 1, 2, *(80 + 11 * i for i in range(10)), *(200 + 13 * i for i in range(10)), 332, 360]

@@ -79,7 +79,7 @@ def request(finding: Finding, what: str = "fix") -> Request:
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_edits_of_an_action_are_what_fix_writes(name: str, write: Write) -> None:
+def test_edits_of_an_action_equal_those_of_fix(name: str, write: Write) -> None:
     """For each rule of which there is one finding: then `fix --select` mends that alone."""
     write(dict(EXAMPLES[name]))
     state = snapshot(settings.load((".",)))

@@ -79,7 +79,7 @@ TOP = sorted(schemas.load("settings")["properties"])
         ("nodes: |", []),
     ],
 )
-def test_legal_keys_and_values_are_offered(text: str, expected: list[str]) -> None:
+def test_valid_keys_and_values_are_completed(text: str, expected: list[str]) -> None:
     assert labels(text) == expected
 
 
@@ -179,7 +179,7 @@ TREES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two", "three"]), TREES, min_size=1), st.booleans(), st.data())
-def test_steps_are_those_that_a_parser_finds(tree: dict[str, object], flow: bool, data: st.DataObject) -> None:
+def test_steps_equal_those_of_a_parser(tree: dict[str, object], flow: bool, data: st.DataObject) -> None:
     text = yaml.safe_dump(tree, default_flow_style=flow, width=1000, sort_keys=False)
     marked = []
 

@@ -210,7 +210,7 @@ def test_manifests_lead_to_pools_and_objects(write: Write, name: str, mark: str,
     assert targets(name, mark, within) == found
 
 
-def test_of_objects_with_one_name_the_nearest_is_meant(write: Write) -> None:
+def test_name_leads_to_the_nearest_object(write: Write) -> None:
     one = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 10\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priorityClassName: high}\n"
     write({"a/classes/one.yaml": one, "b/classes/two.yaml": one, "b/pods/pod.yaml": pod})

@@ -112,7 +112,7 @@ def test_an_equals_sign_and_a_parenthesis_belong_to_the_attribute(write: Write) 
         assert source.data[found.span.start : found.span.end].startswith(b"a =")
 
 
-def test_copies_of_a_resource_are_told_apart(write: Write) -> None:
+def test_hover_lists_the_copies_of_a_resource(write: Write) -> None:
     block = 'resource "google_compute_subnetwork" "s" {\n  for_each = { a = 1, b = 2 }\n  ip_cidr_range = cidrsubnet("10.0.0.0/8", 8, each.value)\n}\n'
     write({"main.tf": block})
     text = said(snapshot(), "main.tf", "cidrsubnet")
@@ -120,7 +120,7 @@ def test_copies_of_a_resource_are_told_apart(write: Write) -> None:
     assert '`google_compute_subnetwork.s["b"]` = `"10.2.0.0/16"`' in text
 
 
-def test_callers_of_a_module_are_told_apart(write: Write) -> None:
+def test_hover_lists_the_callers_of_a_module(write: Write) -> None:
     write(
         {
             "main.tf": 'module "a" {\n  source = "./m"\n  n = 1\n}\nmodule "b" {\n  source = "./m"\n  n = 2\n}\n',
@@ -141,7 +141,7 @@ def test_a_dynamic_block_has_the_values_of_its_rounds(write: Write) -> None:
     assert re.findall(r"= `(\d)`", text) == ["6", "7"]
 
 
-def test_a_value_that_is_not_known_has_its_reason_and_what_would_tell(write: Write) -> None:
+def test_hover_explains_an_unknown_value(write: Write) -> None:
     write({"main.tf": 'variable "size" {}\nlocals {\n  twice = var.size * 2\n}\n', "big.tfvars": "size = 3\n"})
     text = said(snapshot(), "main.tf", "var.size")
     assert "is unknown: var.size has no value; set it with --var-file big.tfvars" in text
@@ -216,7 +216,7 @@ def test_text_of_the_repository_is_neither_markup_nor_a_link(write: Write) -> No
             assert not re.search(r"(?<!\\)(\[click|<b>|!\[|\]\(http|\*bold)", code), found.text
 
 
-def test_a_literal_that_kcheck_knows_nothing_of_has_no_hover(write: Write) -> None:
+def test_unused_literal_has_no_hover(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = "plain" # a comment\n}\n'})
     state = snapshot()
     assert said(state, "main.tf", "plain") == ""
@@ -281,7 +281,7 @@ def test_settings_have_their_meaning(write: Write, mark: str, within: str, begin
     assert said(snapshot(), "kcheck.yaml", mark, within).startswith(begin)
 
 
-def test_environments_of_one_root_are_told_apart(write: Write) -> None:
+def test_hover_lists_the_environments_of_a_root(write: Write) -> None:
     from kcheck.config.config import Environment
 
     write({"main.tf": 'variable "n" {}\nlocals {\n  m = var.n\n}\n', "a.tfvars": "n = 1\n", "b.tfvars": "n = 2\n"})

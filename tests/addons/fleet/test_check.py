@@ -59,7 +59,7 @@ def repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(folder)
 
 
-def test_rows_of_a_repository(repository: str) -> None:
+def test_check_writes_rows_for_each_table(repository: str) -> None:
     outcome = check(Task("x", repository))
     assert (outcome.status, outcome.reason, outcome.files) == ("checked", "", 1)
     assert outcome.rows is not None
@@ -109,7 +109,7 @@ def test_a_bug_is_a_reason(repository: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert outcome.reason.startswith("a bug in kcheck: ValueError: not like that")
 
 
-def test_each_checkout_is_by_itself(repository: str, tmp_path: Path) -> None:
+def test_checkouts_are_checked_independently(repository: str, tmp_path: Path) -> None:
     (tmp_path / "kcheck.yaml").write_text("nodes: 7\n")  # of whoever lies beside it, or of nobody
     (tmp_path / ".git").mkdir()
     (tmp_path / "values.tf").write_text('variable "x" {}\n')

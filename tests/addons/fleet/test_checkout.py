@@ -154,7 +154,7 @@ def test_of_git_the_origin_counts(top: Path) -> None:
     assert changed(top, lambda: shutil.rmtree(top / ".git"))
 
 
-def test_a_work_tree_may_lie_elsewhere(top: Path) -> None:
+def test_path_of_a_linked_work_tree_does_not_change_the_key(top: Path) -> None:
     shutil.rmtree(top / ".git")
     (top / ".git").write_text("gitdir: /one/place\n")
     assert not changed(top, lambda: (top / ".git").write_text("gitdir: /another/place\n"))
@@ -240,7 +240,9 @@ def test_of_a_file_that_is_too_large_to_be_read_size_and_head_count(top: Path) -
 
 
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_ENTRIES", 3), ("_MOST_BYTES", 10)])
-def test_one_that_has_too_much_has_no_key(bound: str, value: int, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkout_that_is_too_large_has_no_key(
+    bound: str, value: int, top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = Keys(DAY)
     monkeypatch.setattr(checkout, bound, value)
     assert keys.of(Repository("a", str(top))) == ""

@@ -113,7 +113,7 @@ def found(outcome: Outcome) -> Outcome:
     return replace(outcome, seconds=0.0, cpu_seconds=0.0, memory=0)
 
 
-def test_outcomes_of_a_scheduler_are_those_of_this_machine(cluster: Cluster, tmp_path: Path) -> None:
+def test_scheduler_and_local_outcomes_are_equal(cluster: Cluster, tmp_path: Path) -> None:
     tasks = [*fleet(tmp_path, 3), Task("none", str(tmp_path / "none")), Task("text", str(small(tmp_path / "\udcff")))]
     with DaskEngine(cluster.address, 1) as engine:
         remote = {task.name: outcome for task, outcome in engine.outcomes(tasks)}
@@ -167,7 +167,7 @@ def test_an_engine_that_is_left_leaves_no_process(tmp_path: Path) -> None:
     assert outcomes(None, fleet(tmp_path, 1))["0"].status == "checked"
 
 
-def test_this_machine_listens_to_nobody(tmp_path: Path) -> None:
+def test_local_engine_opens_no_port_to_the_network(tmp_path: Path) -> None:
     def sockets() -> int:
         listening = 0
         for name in ("tcp", "tcp6"):
@@ -279,7 +279,7 @@ def test_a_repository_that_ends_its_workers_is_a_failed_one(own: Cluster, tmp_pa
     assert outcomes(own.address, tasks[1:])["0"].status == "checked"
 
 
-def test_without_any_worker_for_some_time_a_run_ends(
+def test_run_ends_without_workers_after_some_time(
     own: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_WORKERS", 1.0)

@@ -71,7 +71,7 @@ def test_a_wheel_has_these_examples() -> None:
     }
 
 
-def test_findings_are_those_of_the_plain_command(tmp_path: Path) -> None:
+def test_findings_equal_those_of_the_plain_command(tmp_path: Path) -> None:
     for name in [*EXAMPLES, "usage", "own-rules"]:
         folder = shutil.copytree(ROOT / "examples" / name, tmp_path / name)
         command = [sys.executable, "-P", "-c", PLAIN, "check", "--info", "--exit-zero", "--format", "json"]

@@ -39,7 +39,7 @@ def begun(task: Task) -> tuple[threading.Thread, list[Outcome], int]:
     return waiting, found, wait_for(lambda: checking(os.getpid(), os.path.basename(task.folder)))
 
 
-def test_each_repository_has_a_process_of_its_own(tmp_path: Path) -> None:
+def test_each_repository_is_checked_in_its_own_process(tmp_path: Path) -> None:
     first = outcome_of(Task("a", str(small(tmp_path / "a"))))
     second = outcome_of(Task("b", str(small(tmp_path / "b"))))
     assert (first.status, first.rows) == (second.status, second.rows)

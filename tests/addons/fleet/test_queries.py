@@ -51,7 +51,7 @@ def query(*arguments: str) -> Result:
 # --- the answers
 
 
-def test_reach_has_the_worst_first_and_what_is_not_known_last(folder: Path) -> None:
+def test_reach_lists_the_worst_first_and_unknown_last(folder: Path) -> None:
     columns = ("owner", "repository", "cluster", "environment", "state", "percent_at_most", "reach", "move")
     assert rows(folder, "reach", *columns) == [
         ("platform", "serving", "serve", "", "stops", 10.3, "31 of 300 nodes", story.RANGE),
@@ -86,7 +86,7 @@ def test_first_limits_says_where_the_nodes_are_a_bound(tmp_path: Path) -> None:
     assert rows(tmp_path, "first-limits") == [("maximum", "hard", 1, 1, 90, None, 1, "")]
 
 
-def test_shared_has_what_is_over_first(folder: Path) -> None:
+def test_shared_lists_exceeded_limits_first(folder: Path) -> None:
     columns = ("state", "name", "needed", "available", "percent", "clusters", "takes_most", "note")
     assert rows(folder, "shared", *columns) == [
         ("over", "L-417A185B", 384, 192, 200.0, 2, "trainer:train, trainer-copy:train", ""),
@@ -128,7 +128,7 @@ def test_clusters_that_waste_nothing_are_known_to_waste_0(tmp_path: Path) -> Non
     assert rows(tmp_path, "money", *columns) == [("", 1, 0.0, 1), ("nobody", 0, None, 0)]
 
 
-def test_trend_counts_what_a_run_did_not_see(folder: Path) -> None:
+def test_trend_counts_repositories_missing_in_a_run(folder: Path) -> None:
     columns = (
         "run", "repositories", "failed", "clusters", "clusters_not_seen", "clusters_that_stop", "clusters_that_reach",
         "clusters_unknown", "percent_that_stop", "errors", "wasted_dollars_at_least", "clusters_with_unknown_waste",
@@ -160,7 +160,7 @@ def test_changes_are_since_each_repository_was_last_checked(folder: Path) -> Non
     assert rows(folder, "changes", "change", "severity", "repository", "before", "now", "since") == CHANGES
 
 
-def test_changes_of_clusters_are_told_apart(tmp_path: Path) -> None:
+def test_changes_name_each_cluster(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     before = {
         "same": (5, 9),

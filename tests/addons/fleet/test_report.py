@@ -77,7 +77,7 @@ def test_first_run_has_no_comparison(told: Path) -> None:
     golden("fleet/first-report.txt", said(told, "--run", story.FIRST))
 
 
-def test_earlier_run_is_told_as_it_was(told: Path, folder: Path) -> None:
+def test_earlier_run_is_reported_as_it_was(told: Path, folder: Path) -> None:
     """Nothing of later runs shows in it."""
     before = said(told, "--run", story.SECOND)
     assert "train" not in before.partition("REPOSITORIES")[0].partition("BREAK FIRST")[2].partition("MONEY")[0]
@@ -87,7 +87,7 @@ def test_earlier_run_is_told_as_it_was(told: Path, folder: Path) -> None:
     assert "2026-11-23" not in before
 
 
-def test_page_says_what_the_text_says(told: Path) -> None:
+def test_page_and_text_agree(told: Path) -> None:
     page = Page(said(told, form="html"))
     assert page.foreign() == []
     assert page.faults == []
@@ -127,7 +127,7 @@ def test_wrong_words_are_refused(told: Path, folder: Path) -> None:
 # --- little to say
 
 
-def test_nothing_stops(folder: Path) -> None:
+def test_report_says_that_no_cluster_stops(folder: Path) -> None:
     write(folder, story.cluster("a", 9, 9, waste_state="nothing"), story.cluster("b", 5, 5, waste_state="nothing"))
     text = said(folder)
     assert text.startswith("2 of 2 clusters reach their target.\n")
@@ -154,7 +154,7 @@ def test_report_without_clusters_says_so(folder: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_only_failures(folder: Path, form: str) -> None:
+def test_report_of_failures_only_says_so(folder: Path, form: str) -> None:
     kept = Kept(str(folder))
     found = [story.ended(kept, name, status=FAILED, reason="out of memory") for name in "ab"]
     for run in (story.FIRST, story.SECOND):

@@ -142,7 +142,7 @@ def test_who_died_by_chance_is_tried_again(
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
-def test_an_interrupted_run_keeps_what_it_has(kept: Kept, fleet: list[Repository]) -> None:
+def test_interrupted_run_keeps_its_outcomes(kept: Kept, fleet: list[Repository]) -> None:
     def stop(told: str) -> None:
         if told.startswith("2 of 3"):
             raise KeyboardInterrupt

@@ -67,7 +67,7 @@ SAYS = Stated(accounts={(ACCOUNT, REGION): {"eks.quota.p": 250}})
     ("needed", "exact", "state"),
     [(100, True, "fits"), (125, True, "fits"), (126, True, "over"), (126, False, "over"), (100, False, "unknown")],
 )
-def test_a_sum_and_its_limit(needed: int, exact: bool, state: str) -> None:
+def test_demand_is_summed_and_compared_with_the_limit(needed: int, exact: bool, state: str) -> None:
     use = replace(QUOTA, needed=needed, is_exact=exact)
     row = only(of("a", use), of("b", use), stated=SAYS)
     assert (row.needed, row.is_exact, row.available, row.state) == (2 * needed, exact, 250, state)
@@ -410,7 +410,7 @@ resource "aws_eks_node_group" "r{n}" {{
 """
 
 
-def test_a_run_prints_what_is_over(write: Write) -> None:
+def test_run_prints_exceeded_limits(write: Write) -> None:
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     fleet = """
 repositories: [{path: a, account: "111122223333", region: us-east-1}, {path: b, account: "1\\e[31m2", region: us-east-1}]

@@ -231,7 +231,7 @@ TEMPLATED = "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
         ('"cr-${var.reservation}"', "", IN_REPOSITORY, None),
     ],
 )
-def test_nodes_of_a_reservation(
+def test_reserved_nodes_are_uses(
     uses: Callable[..., dict[str, UseRow]], reservation: str, key: str, scope: str, limit: int | None
 ) -> None:
     text = 'variable "reservation" {}\n' + TEMPLATE % reservation + CLUSTER % ("", TEMPLATED)

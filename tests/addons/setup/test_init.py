@@ -70,7 +70,7 @@ def proposed(*arguments: str) -> Any:
     return data
 
 
-def test_simple_repository(write: Write) -> None:
+def test_simple_repository_gets_settings_hook_and_job(write: Write) -> None:
     write({"main.tf": CLUSTER})
     result = init()
     assert result.exit_code == 0
@@ -399,7 +399,7 @@ def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
         "repos:\n  - repo: local\n    hooks:\n      - id: kcheck\n        entry: kcheck check\n",
     ],
 )
-def test_hook_that_is_there_stays(text: str) -> None:
+def test_existing_hook_stays(text: str) -> None:
     assert hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, text.encode()), "") is None
 
 
@@ -453,7 +453,7 @@ def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
 # --- CI
 
 
-def test_workflow_is_one_that_github_takes(write: Write) -> None:
+def test_workflow_is_valid_for_github(write: Write) -> None:
     """The keys that GitHub knows, actions by their commit, and no expression in a script."""
     data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
@@ -478,7 +478,7 @@ def test_the_name_of_a_folder_adds_no_step() -> None:
     assert data["jobs"]["kcheck"]["steps"][1]["with"]["paths"] == name
 
 
-def test_systems_are_those_that_are_there(write: Write) -> None:
+def test_ci_systems_are_detected(write: Write) -> None:
     write({"main.tf": CLUSTER})
     assert "workflows" not in init().stdout
     assert "+++ b/.github/workflows/kcheck.yml" in init("--ci", "github").stdout

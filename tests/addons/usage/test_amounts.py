@@ -86,7 +86,7 @@ def test_memory_as_people_write_it(count: float, text: str) -> None:
     assert requests.memory_text(requests.round_memory(count)) == text
 
 
-def test_the_start_of_a_job_counts_by_itself() -> None:
+def test_start_of_a_job_is_counted_separately() -> None:
     """Ten minutes of 8 cores in a hundred hours of 1 core are below the 95th percentile of all samples."""
     found = use({1000: 6000}, {8000: 10})
     assert requests.used_cpu(found, 95, batch=True) == 8000

@@ -298,7 +298,7 @@ def test_a_week_alone_is_compared_with_nothing() -> None:
         ("gpu-hours", ["busy", "service", "small", "none"]),
     ],
 )
-def test_rows_are_sorted_by_what_is_asked_for(order: Order, expected: list[str]) -> None:
+def test_rows_are_sorted_by_the_chosen_column(order: Order, expected: list[str]) -> None:
     pods = [
         pod("a", owners=[("Job", "busy")], gpus=8, busy=90, hours=20),
         pod("b", owners=[("Job", "small")], gpus=1, busy=1, hours=10),
@@ -326,7 +326,7 @@ def test_rows_are_sorted_by_what_is_asked_for(order: Order, expected: list[str])
     days=st.floats(0.1, 7),
     by=st.sampled_from(BY),
 )  # fmt: skip
-def test_rows_sum_to_what_the_nodes_cost(pods: list[object], days: float, by: By) -> None:
+def test_rows_sum_to_the_cost_of_the_nodes(pods: list[object], days: float, by: By) -> None:
     nodes = [node("a", days=days), node("b", gpus=0, days=days), node("c", gpus=0, labels={}, days=days)]
     found = billed(recording(pods, nodes), by, price=HUNDRED)  # type: ignore[arg-type]
     rows = [*(one.amounts for one in found.rows), found.spare.amounts]

@@ -112,7 +112,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_pod_of_something_else_is_a_stranger(case: str, write: Write) -> None:
+def test_pod_that_is_not_in_the_code_is_a_stranger(case: str, write: Write) -> None:
     name, owners, namespace = STRANGERS[case]
     write({"a.yaml": workload("Job", "shard", JOB)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())

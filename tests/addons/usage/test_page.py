@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.usefixtures("_plots")
-def test_a_page_says_what_the_bill_does() -> None:
+def test_page_and_bill_agree() -> None:
     page = Page(usage_html.as_html(billed(week())))
     words = set(page.words)
     assert {"Usage by team, 16 to 23 Nov 2026 (7 days)", "$18,493", "$14,255", "of it idle (77%)"} <= words

@@ -159,7 +159,7 @@ def test_jobs_are_ranked_by_the_money_that_idled(found: Joined, world: World) ->
 
 
 @pytest.mark.parametrize("by", ["team", "owner", "experiment", "namespace"])
-def test_gpu_hours_are_those_of_each_label(found: Joined, world: World, by: By) -> None:
+def test_gpu_hours_are_summed_by_label(found: Joined, world: World, by: By) -> None:
     true: dict[str, float] = {}
     for one in standard_truth().values():
         spaces = standard_week().namespaces
@@ -229,7 +229,7 @@ def test_requests_follow_from_the_truth(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_fixed_requests_are_those_that_are_needed(path: Path) -> None:
+def test_fixed_requests_equal_the_need(path: Path) -> None:
     rules = ("requests-above-usage", "requests-below-usage", "memory-limit-near-usage")
     select = [word for rule in rules for word in ("--select", rule)]
     assert check(path, *rules)

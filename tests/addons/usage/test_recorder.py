@@ -106,7 +106,7 @@ def test_an_outage_is_not_running_time(fake: FakePrometheus) -> None:
 
 
 @pytest.mark.parametrize(("scraped", "step"), [(60, 60), (30, 60), (15, 60), (120, 60), (300, 60), (60, 300)])
-def test_running_time_at_any_interval(fake: FakePrometheus, scraped: int, step: int) -> None:
+def test_running_time_is_independent_of_the_interval(fake: FakePrometheus, scraped: int, step: int) -> None:
     """A run is measured to one interval or step, whichever is longer; scrapes come at second 7."""
     begin = BEGIN + 3000
     runs(fake, range(begin + 7, begin + 6000, scraped))
@@ -125,7 +125,7 @@ def test_a_peak_between_two_steps_is_seen(fake: FakePrometheus) -> None:
     assert (main.memory_peak, main.memory) == (5 * GIB, {1_080_000_000: 239, 5_400_000_000: 1})
 
 
-def test_owners_labels_and_times(fake: FakePrometheus) -> None:
+def test_owners_labels_and_times_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_info", WHOLE, 1, **A, node="n1", priority_class="high", instance="x")
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="ReplicaSet", owner_name="a-1", owner_is_controller="true")
@@ -161,7 +161,7 @@ def test_the_controller_is_the_owner(fake: FakePrometheus) -> None:
     assert only(recorded(fake)).owners == [Owner("Job", "j")]
 
 
-def test_requests_and_limits(fake: FakePrometheus) -> None:
+def test_requests_and_limits_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     for resource, value in (("cpu", 2), ("memory", GIB), ("nvidia_com_gpu", 1)):
         fake.add("kube_pod_container_resource_requests", WHOLE, value, **MAIN, resource=resource)
@@ -171,7 +171,7 @@ def test_requests_and_limits(fake: FakePrometheus) -> None:
     assert main.limits == {"memory": 2 * GIB}
 
 
-def test_restarts_and_kills(fake: FakePrometheus) -> None:
+def test_restarts_and_kills_are_counted(fake: FakePrometheus) -> None:
     """Of five restarts three came before the recording; the last two were for want of memory."""
     runs(fake)
     fake.add("kube_pod_container_resource_limits", WHOLE, GIB, **MAIN, resource="memory")
@@ -285,7 +285,7 @@ def test_gpus_alone_show_that_a_pod_runs(fake: FakePrometheus) -> None:
     assert {"cpu", "memory", "owners", "requests", "tensor"} <= {lack.what for lack in recording.lacks}
 
 
-def test_gpus_of_another_maker(fake: FakePrometheus) -> None:
+def test_gpus_of_other_makers_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     labels = {"gpu_id": "0", "serial_number": "S1", "card_model": "MI300X", **MAIN}
     fake.add("gpu_gfx_activity", WHOLE, 40, **labels)
@@ -304,7 +304,7 @@ def test_numbers_of_dcgm_that_are_none(fake: FakePrometheus) -> None:
     assert (card.memory, card.memory_total, card.power) == (0, 0, 0)
 
 
-def test_nodes(fake: FakePrometheus) -> None:
+def test_nodes_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_node_info", range(BEGIN + 1800, END - HOUR, 60), 1, node="n1", provider_id="aws:///a/i-1")
     fake.add("kube_node_labels", WHOLE, 1, node="n1", label_topology_kubernetes_io_zone="a")
@@ -316,7 +316,7 @@ def test_nodes(fake: FakePrometheus) -> None:
     assert (node.seconds, node.first, node.last) == (3 * HOUR - 1800, BEGIN + 1740, END - HOUR - 120)
 
 
-def test_waiting_times_of_queues(fake: FakePrometheus) -> None:
+def test_waiting_times_of_queues_are_recorded(fake: FakePrometheus) -> None:
     """Ten workloads: nine within 5 s, one within 10 s; the 95th percentile is half way from 5 to 10."""
     runs(fake)
     name, queue = "kueue_admission_wait_time_seconds", {"cluster_queue": "gpu"}

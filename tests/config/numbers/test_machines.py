@@ -68,7 +68,7 @@ def test_a_pool_without_a_known_name_is_called_by_its_address(check: Check) -> N
     assert message.startswith("Pool azurerm_kubernetes_cluster.main")
 
 
-def test_a_fixed_size_is_no_maximum(check: Check) -> None:
+def test_fixed_pool_size_is_not_a_maximum(check: Check) -> None:
     pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
     pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
     assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
@@ -160,7 +160,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {{
 
 
 @pytest.mark.parametrize(("size", "told"), [("Standard_NV36ads_A10_v5", True), ("Standard_NV6ads_A10_v5", False)])
-def test_a_part_of_a_gpu_is_not_told_to_be_shared(size: str, told: bool, check: Check) -> None:
+def test_part_of_a_gpu_is_not_reported_as_unshared(size: str, told: bool, check: Check) -> None:
     tree = {"main.tf": AKS.format(size="Standard_D8s_v5") + POOL.format(size=size), "serve.yaml": SERVICE}
     assert ("gpu-not-shared" in names(check(tree))) == told
 

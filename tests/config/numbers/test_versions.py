@@ -120,7 +120,7 @@ def test_a_version_older_than_all_known_ones_ended_at_a_day_or_before(check: Che
 
 
 @pytest.mark.parametrize("code", [EKS, AKS, GKE])
-def test_nothing_is_said_of_versions_that_are_not_written(check: Check, code: str) -> None:
+def test_unwritten_versions_are_not_judged(check: Check, code: str) -> None:
     without = "\n".join(line for line in code.splitlines() if "VERSION" not in line)
     assert verdicts(check, without, "") == {}
 
@@ -155,7 +155,7 @@ def test_the_day_decides(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     ("source", "version", "policy"),
     [("20.31.0", "cluster_version", "cluster_upgrade_policy"), ("21.0.0", "kubernetes_version", "upgrade_policy")],
 )
-def test_the_module_passes_the_plan(check: Check, source: str, version: str, policy: str) -> None:
+def test_module_passes_its_support_plan_to_the_cluster(check: Check, source: str, version: str, policy: str) -> None:
     def code(extra: str) -> Mapping[str, str]:
         call = f'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  version = "{source}"\n'
         return {"main.tf": f'{call}  {version} = "1.33"\n{extra}\n}}\n'}

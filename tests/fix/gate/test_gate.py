@@ -875,7 +875,9 @@ def test_commits_that_are_not_there(base: str, message: str, write: Write, git: 
     assert message in result.stderr
 
 
-def test_no_repository(write: Write, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diff_base_without_a_repository_is_an_error(
+    write: Write, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write({"main.tf": cluster()})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     (tmp_path / ".git").rename(tmp_path / "gone")
@@ -952,7 +954,7 @@ def test_tree_as_it_was(write: Write) -> None:
         ("gone.yaml", None, False),
     ],
 )
-def test_files_that_matter(path: str, content: str | None, expected: bool, write: Write) -> None:
+def test_relevant_files_are_recognised(path: str, content: str | None, expected: bool, write: Write) -> None:
     files: dict[str, str | bytes] = {
         "infra/main.tf": 'resource "helm_release" "x" {\n  values = [file("../named/values.yaml")]\n}\n',
         "deploy/kustomization.yaml": "resources: [pod.yaml]\npatches: [{path: ../patches/patch.yaml}]\n",
@@ -1007,7 +1009,7 @@ def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
         ('file("other.yaml")', "infra/values/prod.yaml", False),
     ],
 )
-def test_names_that_are_worked_out(expression: str, path: str, expected: bool, write: Write) -> None:
+def test_computed_file_names_count_as_relevant(expression: str, path: str, expected: bool, write: Write) -> None:
     write({"infra/main.tf": f"locals {{\n  x = {expression}\n}}\n", path: "a: 1\n"})
     assert can_change_findings([path], ["."], Config(), Disk()) == expected
 

@@ -460,7 +460,7 @@ def test_ordinary_repositories_are_compared(place: Place, prepare: Callable[[Pla
     assert (found.rules, found.status) == (NEW, 1), found.text
 
 
-def test_a_path_of_another_repository(place: Place) -> None:
+def test_path_in_another_repository_is_refused(place: Place) -> None:
     place.repository(place.top / "other", 5)
     place.arguments = ["infra", "../other/infra"]
     found = place.check()

@@ -76,7 +76,7 @@ def eksctl(group: str = "", more: str = "", region: str = "eu-west-1") -> str:
         ("maxSize: -1", 2, "-1 is negative"),
     ],
 )
-def test_sizes_that_eksctl_derives(
+def test_sizes_are_derived_as_by_eksctl(
     group: str, least: object, most: object, read: Callable[..., dict[str, Any]]
 ) -> None:
     (pool,) = read(a=eksctl(group))["pools"]
@@ -251,7 +251,7 @@ def test_ranges_of_kubeadm_are_read(
     assert of(found, "cidr") in ("10.233.64.0/18", "10.0.0.0/16")
 
 
-def test_without_a_pod_subnet_nothing_ends_the_cluster(read: Callable[..., dict[str, Any]]) -> None:
+def test_cluster_without_a_pod_subnet_has_no_address_limit(read: Callable[..., dict[str, Any]]) -> None:
     text = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nclusterName: lab\n"
     data = read(a=text)
     assert (len(data["clusters"]), data["pod_ranges"]) == (1, [])
@@ -309,7 +309,7 @@ def test_the_target_decides(check: Check) -> None:
     ]
 
 
-def test_two_clusters_in_one_file(read: Callable[..., dict[str, Any]]) -> None:
+def test_two_clusters_in_one_file_are_read(read: Callable[..., dict[str, Any]]) -> None:
     documents = [KUBEADM.format(version="v1beta4", pods=pods, more="") for pods in ("10.244.0.0/16", "10.0.0.0/14")]
     data = read(a="---".join(documents))
     assert len({cluster["id"] for cluster in data["clusters"]}) == 2

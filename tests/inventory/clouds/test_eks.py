@@ -357,7 +357,7 @@ resource "aws_eks_node_group" "{name}" {{
 )
 
 
-def test_pools_of_one_name_are_told_apart(write: Write) -> None:
+def test_pools_with_one_name_have_different_ids(write: Write) -> None:
     write({"main.tf": TWINS})
     result = linter.run(Tree(["."]), Config())
     found = next(f.details for f in result.findings if f.rule == "subnet-too-small")

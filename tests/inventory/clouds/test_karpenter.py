@@ -84,7 +84,7 @@ def pools(write: Write) -> Callable[..., list[dict[str, Any]]]:
     return run
 
 
-def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(V1)
     wanted = {
         "kind": "NodePool", "name": "gpu", "api": "karpenter.sh/v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"],
@@ -94,7 +94,7 @@ def test_node_pool(pools: Callable[..., list[dict[str, Any]]]) -> None:
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
-def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_beta_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
     assert [value(pool, name) for name in ("api", "expire_after", "served")] == [
         "karpenter.sh/v1beta1",
@@ -103,7 +103,7 @@ def test_node_pool_of_beta(pools: Callable[..., list[dict[str, Any]]]) -> None:
     ]
 
 
-def test_provisioner(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_provisioner_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(ALPHA)
     wanted = {
         "limits": ["cpu=1k"],
@@ -120,7 +120,7 @@ def test_provisioner_that_consolidates_does_not_wait(pools: Callable[..., list[d
     assert [value(pool, name) for name in ("policy", "consolidate_after")] == ["WhenEmptyOrUnderutilized", 0]
 
 
-def test_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_unset_fields_get_karpenters_defaults(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools("apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: any}\nspec: {}\n")
     wanted = {
         "limits": [], "policy": "WhenEmptyOrUnderutilized", "consolidate_after": 0, "budgets": ["10%"],
@@ -303,7 +303,7 @@ def test_nonsense_is_survived(text: str, write: Write) -> None:
 @pytest.mark.parametrize(("limit", "nodes"), [
     ("cpu: 1920", 10), ("cpu: 1k", 5), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5), ("memory: 2000Gi", 1), ("memory: 4Ti", 2),
 ])  # fmt: skip
-def test_limits_as_nodes(limit: str, nodes: int, write: Write) -> None:
+def test_limits_are_converted_to_nodes(limit: str, nodes: int, write: Write) -> None:
     pool = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', f"    {limit}\n")
     pool = pool.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
         "[p5]", "[p5.48xlarge]"
@@ -484,7 +484,7 @@ def test_requirements_are_machines(requirement: str, expected: tuple[object, ...
         ("", None),
     ],
 )
-def test_the_image_of_a_node_class(spec: str, image: str | None, write: Write) -> None:
+def test_image_of_a_node_class_is_read(spec: str, image: str | None, write: Write) -> None:
     assert value(pool_with(write, spec=spec), "image") == image
     found = {finding.rule: finding for finding in linter.run(Tree(["."]), Config()).findings}
     assert ("retired-node-image" in found) == (image in ("al2@latest", "AL2"))

@@ -79,7 +79,7 @@ def of(thing: dict[str, Any], field: str) -> Any:
     return found["unknown"] if "unknown" in found else found["value"]
 
 
-def test_a_cluster_with_its_groups(read: Callable[..., dict[str, Any]]) -> None:
+def test_cluster_and_its_groups_are_read(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": kops()})
     (cluster,), (pods,), (subnet,) = data["clusters"], data["pod_ranges"], data["subnets"]
     assert cluster["id"] == "selfmanaged/a.yaml:kops/train.example.com"

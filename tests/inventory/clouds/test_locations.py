@@ -144,7 +144,7 @@ metadata: {name: train, region: us-west-2}
 """
 
 
-def test_eksctl(only: Callable[..., Cluster]) -> None:
+def test_location_of_an_eksctl_cluster_is_found(only: Callable[..., Cluster]) -> None:
     made = only(EKSCTL % "", "cluster.yaml")
     assert said(made.region) == "us-west-2"
     assert said(made.network_id) == "eks/cluster.yaml:ClusterConfig/train/vpc"
@@ -196,7 +196,7 @@ def test_a_module_of_google_takes_a_project(only: Callable[..., Cluster]) -> Non
     assert (said(one.account), said(one.region)) == ("training-prod", "us-central1")
 
 
-def test_azure(only: Callable[..., Cluster]) -> None:
+def test_location_of_azure_is_found(only: Callable[..., Cluster]) -> None:
     one = only(
         AZURE
         % (f'subscription_id = "{SUBSCRIPTION.upper()}"', 'location = "East US 2"\n  resource_group_name = "Train"')
@@ -215,7 +215,7 @@ def test_azure_by_its_own_api(only: Callable[..., Cluster]) -> None:
     assert (said(one.account), said(one.region), said(one.group)) == (SUBSCRIPTION, "westus3", "train")
 
 
-def test_alibaba(only: Callable[..., Cluster]) -> None:
+def test_location_of_alibaba_is_found(only: Callable[..., Cluster]) -> None:
     role = 'assume_role {\n  role_arn = "acs:ram::1234567890123456:role/ci"\n }'
     one = only(ALIBABA % f'region = "cn-hangzhou"\n  {role}')
     assert (said(one.account), said(one.region)) == ("1234567890123456", "cn-hangzhou")

@@ -107,7 +107,7 @@ def sizes(project: Project) -> dict[str, int | str | None]:
         (f"{INSTALL} sh -s - server --cluster-cidr $PODS", (None, "10.43.0.0/16", None, 24)),
     ],
 )
-def test_servers_of_k3s(server: str, expected: tuple[str | None, ...], load: Callable[[str], Project]) -> None:
+def test_servers_of_k3s_are_read(server: str, expected: tuple[str | None, ...], load: Callable[[str], Project]) -> None:
     variables = 'variable "token" {}\nvariable "flags" {}\n'
     project = load(machines(server, more=variables))
     assert facts(project) == expected
@@ -135,7 +135,7 @@ def test_the_address_of_a_resource_has_no_instance(address: str, expected: str) 
 
 
 @pytest.mark.parametrize("form", ["plain", "base64"])
-def test_configuration_of_rke2(form: str, load: Callable[[str], Project]) -> None:
+def test_configuration_of_rke2_is_read(form: str, load: Callable[[str], Project]) -> None:
     agent = RKE2.replace("rke2-server", "rke2-agent").replace("cluster-cidr", "node-label")
     texts = [RKE2, agent]
     if form == "base64":
@@ -351,7 +351,7 @@ OWN = """networking:
         (OWN, (None, "10.9.0.0/16", "10.8.0.0/17", 25)),
     ],
 )
-def test_the_installer_of_openshift(
+def test_openshift_installer_configuration_is_read(
     networking: str, expected: tuple[str | None, ...], write: Callable[..., Path]
 ) -> None:
     write({"ocp/install-config.yaml": INSTALLER.replace("WORKERS", "40").replace("NETWORKING", networking)})
@@ -445,7 +445,7 @@ resource "rancher2_node_pool" "a" {
 """
 
 
-def test_node_pools_of_rancher(load: Callable[[str], Project]) -> None:
+def test_node_pools_of_rancher_are_read(load: Callable[[str], Project]) -> None:
     project = load(NODE_POOLS)
     assert facts(project) == ("v1.32.1-rancher1-1", "10.43.0.0/16", "10.42.0.0/16", 24)
     assert sizes(project) == {"gpu": 7, "server": 7}
@@ -490,7 +490,7 @@ variable "given" {}
 """
 
 
-def test_machine_pools_of_rancher(load: Callable[[str], Project]) -> None:
+def test_machine_pools_of_rancher_are_read(load: Callable[[str], Project]) -> None:
     own = 'yamlencode({ cni = "canal", "cluster-cidr" = "10.8.0.0/17" })'
     project = load(RANCHER.replace("CONFIG", own))
     assert facts(project) == ("v1.34.1+rke2r1", "10.43.0.0/16", "10.8.0.0/17", 24)

@@ -172,7 +172,7 @@ def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("autoscaled", [True, False])
-def test_bursts_of_aks_are_told_where_no_autoscaler_makes_steps(autoscaled: bool, write: Write) -> None:
+def test_aks_bursts_are_reported_without_an_autoscaler(autoscaled: bool, write: Write) -> None:
     pool = PAIR.replace("MACHINE", "Standard_ND96isr_H100_v5").replace("= 200", "= 700")
     if not autoscaled:
         pool = pool.replace("auto_scaling_enabled  = true", "").replace("min_count             = 0", "")

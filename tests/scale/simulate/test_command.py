@@ -99,7 +99,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 # --- out of a tree
 
 
-def test_job_and_pools_and_settings_are_those_of_the_code(write: Write) -> None:
+def test_job_pools_and_settings_come_from_the_code(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB}, duration=1200)
     case = one.case
     assert case.job.pods == 64, "two pods of four GPUs fill a node"
@@ -128,7 +128,7 @@ def test_image_takes_its_size_to_pull(write: Write) -> None:
     assert one.case.cloud.pull == 20 * 1024 / parameters.parameters("aks")["bandwidth"].value
 
 
-def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Write) -> None:
+def test_run_stops_at_a_wall_and_continues_without_it(write: Write) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
@@ -145,7 +145,7 @@ def test_wall_stops_the_run_and_is_told_with_what_is_beyond(write: Write) -> Non
     assert "without that:" in out
 
 
-def test_a_wall_of_which_only_the_upper_end_is_known_is_told_with_it(write: Write) -> None:
+def test_wall_with_only_an_upper_bound_is_reported(write: Write) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
@@ -193,7 +193,7 @@ def test_pods_without_an_image_at_the_deadline_never_start(write: Write) -> None
     assert one["beyond"]["finished"]
 
 
-def test_flags_of_the_autoscaler_are_those_of_its_manifest(write: Write) -> None:
+def test_autoscaler_flags_come_from_its_manifest(write: Write) -> None:
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     settings = found(write, files).case.settings
@@ -248,7 +248,7 @@ def test_json_has_everything(write: Write) -> None:
     assert [saving["rules"] for saving in one["what_if"]]
 
 
-def test_nodes_that_stay_after_the_work_are_told_as_such(write: Write) -> None:
+def test_nodes_that_stay_after_the_work_are_reported(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB})
     case = replace(one.case, settings=replace(one.case.settings, bulk_delete=1), horizon=3600)
     outcome = results.run_scenario(replace(one, case=case))

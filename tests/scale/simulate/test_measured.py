@@ -93,7 +93,7 @@ def test_size_of_the_image_wins_over_a_measured_pull(write: Write) -> None:
 
 
 @pytest.mark.medium
-def test_output_names_what_was_measured_and_what_was_not(write: Write) -> None:
+def test_output_lists_measured_and_assumed_delays(write: Write) -> None:
     text = "# measured in May\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0.015, delete_call: 500ms}\n"
     write({"kcheck.yaml": text, "main.tf": CLUSTER, "job.yaml": JOB})
     out = run(".")[1]

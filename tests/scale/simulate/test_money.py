@@ -247,7 +247,7 @@ def test_changes_by_hand_are_in_the_table(write: Write) -> None:
     assert "by hand" in {one["safety"] for one in run["what_if"]}
 
 
-def test_what_if_reads_and_simulates_nothing_twice(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_if_reads_and_simulates_each_case_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files as they are count once for all fixes, and the findings in fixed files are not priced: nobody reads them."""
     write(TREES["aks with a job"])
     read: list[Tree] = []

@@ -58,7 +58,7 @@ def picture(*arguments: str) -> ET.Element:
 # --- the areas
 
 
-def test_nodes_of_a_column_are_those_that_are_there_on_average() -> None:
+def test_column_shows_the_average_number_of_nodes() -> None:
     spans = [Span("boot", 0, 30), Span("work", 30, 60), Span("idle", 60, 75), Span("delete", 75, 80)]
     nodes = results.part_nodes(spans, 80, 4)
     assert nodes["start"] == pytest.approx([1, 0.5, 0, 0])
@@ -94,7 +94,7 @@ def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> 
 # --- a picture alone
 
 
-def test_a_picture_names_its_axes_and_what_is_idle(write: Write) -> None:
+def test_picture_names_its_axes_and_idle_time(write: Write) -> None:
     write(FILES)
     svg = picture(".")
     texts = [text.strip() for text in svg.itertext() if text.strip()]
@@ -152,7 +152,7 @@ def test_a_picture_is_of_one_cluster(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_a_page_says_what_the_text_says(write: Write) -> None:
+def test_page_and_text_agree(write: Write) -> None:
     write(FILES)
     words, text = page(".", "--what-if"), run(".", "--what-if")[1]
     for line in text.split("where the paid time")[0].splitlines():

@@ -60,7 +60,7 @@ slow = settings(max_examples=40 if LONG else 10)
 # --- 1. the floor
 
 
-def test_nothing_is_faster_than_what_has_to_happen() -> None:
+def test_run_is_never_faster_than_its_necessary_steps() -> None:
     """5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and at most a loop in between each."""
     flags = {"unneeded_time": 600, "bulk_delete": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
     found = total(case(1000, cloud=IDEAL, **flags))
@@ -94,7 +94,7 @@ def test_every_pod_ends_and_every_node_goes(one: Case) -> None:
         assert point.target <= sum(pool.most for pool in one.pools)
 
 
-def test_job_larger_than_its_pools_is_told_as_unfinished() -> None:
+def test_job_larger_than_its_pools_stays_unfinished() -> None:
     one = replace(case(50), pools=(Pool("p", 20),), job=Job(50, 600, gang=True))
     run = simulate(one)
     assert not run.summary.finished
@@ -120,7 +120,7 @@ def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
 
 @given(one=runs)
 @slow
-def test_traced_phases_are_those_that_are_paid(one: Case) -> None:
+def test_traced_phases_sum_to_the_paid_time(one: Case) -> None:
     summary, spans = simulate(one).summary, trace(one)
     for phase in PHASES:
         traced = sum(span.end - span.begin for span in spans if span.phase == phase)
@@ -642,7 +642,7 @@ def test_a_larger_setting_that_stopped_nothing_changes_nothing(
         ({"unneeded_time": 60}, False),
     ],
 )
-def test_a_comparison_runs_again_what_may_differ(
+def test_comparison_reruns_only_cases_that_may_differ(
     changed: dict[str, Any], equal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[Case] = []

@@ -293,9 +293,7 @@ spec: {clusterQueue: cq}
         (335, (28, 28), None),  # 12 x 28 = 336
     ],
 )
-def test_a_queue_admits_by_what_pods_ask_for(
-    quota: int, cpus: tuple[int, int], both: bool | None, write: Write
-) -> None:
+def test_queue_admits_by_requests(quota: int, cpus: tuple[int, int], both: bool | None, write: Write) -> None:
     cluster = CLUSTER.replace("a2-highgpu-8g", "c3-standard-44").replace("= 10", "= 40")
     text = QUEUE.replace("QUOTA", str(quota))
     for name, each in zip(("one", "two"), cpus, strict=True):
@@ -466,7 +464,7 @@ def test_a_month_is_priced_beside_a_run(write: Write) -> None:
     assert only.startswith("without a run about $73 a month: control plane $73")
 
 
-def test_a_reservation_is_told_apart(write: Write) -> None:
+def test_reserved_pools_are_named_in_the_output(write: Write) -> None:
     reserved = """machine_type = "a2-highgpu-8g"
     reservation_affinity {
       consume_reservation_type = "SPECIFIC_RESERVATION"

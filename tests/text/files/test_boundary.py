@@ -104,7 +104,7 @@ KUSTOMIZE = {
 
 
 @pytest.mark.parametrize("case", KUSTOMIZE)
-def test_kustomize(repository: Path, asked: list[str], case: str) -> None:
+def test_kustomizations_outside_are_not_read(repository: Path, asked: list[str], case: str) -> None:
     add(repository, {"kustomization.yaml": KUSTOMIZE[case], "own.yaml": POD % "own"})
     found = run("check", ".", "--show-undecided", "--info")
     assert SECRET not in found.output
@@ -130,7 +130,9 @@ LINKS = {
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights on Windows")
 @pytest.mark.parametrize("command", ["check", "show", "capacity", "fix", "simulate"])
 @pytest.mark.parametrize("case", LINKS)
-def test_links(repository: Path, asked: list[str], case: str, command: str) -> None:
+def test_links_out_of_the_repository_are_not_followed(
+    repository: Path, asked: list[str], case: str, command: str
+) -> None:
     chart = {"own/Chart.yaml": "apiVersion: v2\nname: own\nversion: 1.0.0\n", "own/templates/p.yaml": POD % "own"}
     own = {} if case == "terraform" else {"main.tf": VARIABLE if case == "variables" else CLUSTER}
     add(repository, chart | own, LINKS[case])
@@ -166,7 +168,7 @@ MODULES = {
 
 
 @pytest.mark.parametrize("case", MODULES)
-def test_modules(repository: Path, tmp_path: Path, asked: list[str], case: str) -> None:
+def test_modules_outside_are_not_read(repository: Path, tmp_path: Path, asked: list[str], case: str) -> None:
     listed = '{"Modules": [{"Key": "x", "Source": "registry.terraform.io/terraform-aws-modules/eks/aws", "Dir": "%s"}]}'
     module = f'module "x" {{\n  source = "{MODULES[case].format(outside=tmp_path / "outside")}"\n}}\n'
     add(
@@ -187,7 +189,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_functions(repository: Path, asked: list[str], call: str) -> None:
+def test_functions_read_no_files_outside(repository: Path, asked: list[str], call: str) -> None:
     add(repository, {"main.tf": ""}, {"in": "../outside"})
     found = run("eval", call)
     assert SECRET not in found.output
@@ -240,7 +242,7 @@ def test_settings_cannot_lead_out(repository: Path, asked: list[str], case: str)
         assert asked == []
 
 
-def test_settings_cannot_be_elsewhere(repository: Path, asked: list[str]) -> None:
+def test_settings_outside_the_repository_are_refused(repository: Path, asked: list[str]) -> None:
     add(repository, {"main.tf": VARIABLE}, {"kcheck.yaml": "../outside/kcheck.yaml"})
     for arguments in (("check",), ("check", "--config", "kcheck.yaml"), ("init",), ("config",), ("rules",)):
         found = run(*arguments)
@@ -250,7 +252,7 @@ def test_settings_cannot_be_elsewhere(repository: Path, asked: list[str]) -> Non
         assert asked == []
 
 
-def test_rules_and_baselines_cannot_be_elsewhere(repository: Path, asked: list[str]) -> None:
+def test_rules_and_baselines_outside_the_repository_are_refused(repository: Path, asked: list[str]) -> None:
     add(repository, {"main.tf": VARIABLE, "kcheck.yaml": "rules: [policies]\n"}, {"policies/x/y.yaml": "/x"})
     (repository / "policies/x/y.yaml").unlink()
     (repository / "policies/x/y.yaml").symlink_to("../../../outside/rule.yaml")
@@ -273,7 +275,7 @@ def test_the_command_line_can_lead_out(repository: Path) -> None:
 
 
 @pytest.mark.slow
-def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
+def test_written_files_must_be_in_the_repository(repository: Path) -> None:
     linked = {"main.tf": CLUSTER}
     add(repository, linked, {".pre-commit-config.yaml": "../outside/values.yaml", ".github": "../outside"})
     assert "leads out of the repository" in run("init").output
@@ -284,7 +286,7 @@ def test_files_that_are_written_cannot_be_elsewhere(repository: Path) -> None:
     assert {path.name: path.read_text() for path in (repository / "../outside").iterdir()} == OUTSIDE
 
 
-def test_reports_are_not_written_elsewhere(repository: Path) -> None:
+def test_reports_are_not_written_through_links_out_of_the_repository(repository: Path) -> None:
     add(repository, {"main.tf": CLUSTER}, {"report.json": "../outside/values.yaml", "new.json": "../outside/new.json"})
     for name in ("report.json", "new.json"):
         found = run("check", ".", "--output-file", f"json={name}")

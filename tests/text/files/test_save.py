@@ -108,7 +108,7 @@ def test_new_files_get_their_folders_and_the_usual_mode(tmp_path: Path) -> None:
     assert names(tmp_path / "a" / "b") == ["c.yml"]
 
 
-def test_a_new_file_never_replaces_one_that_came_meanwhile(tmp_path: Path) -> None:
+def test_new_file_never_replaces_one_created_meanwhile(tmp_path: Path) -> None:
     mine = file(tmp_path / "c.yml", b"mine\n")
     with pytest.raises(SaveError, match=r"nothing written: c\.yml exists now; run again"):
         save.save([file(tmp_path / "old.tf"), mine._replace(fresh=True)])
@@ -235,7 +235,7 @@ def gone_process() -> int:
 
 
 @windows
-def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_next_run_removes_files_of_a_killed_run(tmp_path: Path) -> None:
     left = [f".kcheck-{gone_process()}-abcd_123.tmp", f".kcheck-{os.getpid()}-abcd_123.tmp"]
     kept = [f".kcheck-{os.getppid()}-abcd_123.tmp", ".kcheck-baseline", ".kcheck-1-a.tmp"]
     for name in (*left, *kept):

@@ -62,7 +62,7 @@ def test_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
 
 
 @given(st.integers(8, 24), st.integers(0, 8), st.integers(0, 8), st.data())
-def test_resized_is_what_terraform_gives(base: int, bits: int, more: int, data: st.DataObject) -> None:
+def test_resized_range_equals_terraforms(base: int, bits: int, more: int, data: st.DataObject) -> None:
     """Against Python's own subnets, of which cidrsubnet takes the one of that number."""
     outer = ipaddress.ip_network((10 << 24, base), strict=False)
     number = data.draw(st.integers(0, min((1 << bits) - 1, 300)))

@@ -94,7 +94,7 @@ def test_a_block_whose_error_has_no_bounds_is_left_out(inside: str) -> None:
         ('resource "a" "b" {\n  x =\n}\n', "unexpected", 2),
     ],
 )
-def test_problem_says_what_and_where(text: str, message: str, line: int) -> None:
+def test_problem_names_the_mistake_and_its_place(text: str, message: str, line: int) -> None:
     problem = read(text).problems[0]
     assert message in problem.message
     assert problem.span.begin.line == line
@@ -216,7 +216,9 @@ INSERTIONS = [
 
 
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
-def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], after: str) -> None:
+def test_members_are_inserted_into_a_block(
+    before: str, wanted: dict[tuple[str, ...], str | int | bool], after: str
+) -> None:
     file = read(before)
     insertion = Insertion()
     for path, new in wanted.items():
@@ -232,7 +234,7 @@ def test_insert(before: str, wanted: dict[tuple[str, ...], str | int | bool], af
         ("{\n  y = 2\n  z = 3, }", {("x",): 1}, "{\n  y = 2\n  z = 3,\n  x = 1, }"),
     ],
 )
-def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
+def test_members_are_inserted_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
     """The brace may close on the line of the last member."""
     node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Object)
@@ -255,7 +257,7 @@ def test_insert_into_an_object(before: str, wanted: dict[tuple[str, ...], int], 
         ("[\n  1]", '[\n  1, "x"]'),
     ],
 )
-def test_append(before: str, after: str) -> None:
+def test_items_are_appended_to_a_list(before: str, after: str) -> None:
     node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Tuple)
     insertion = Insertion()

@@ -302,7 +302,7 @@ def added(change: Change, place: Span) -> str:
 @pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_any_addition_says_what_was_meant(
+def test_added_members_read_back_as_given(
     data: st.DataObject, document: tuple[str, Any], newline: str, mark: bool
 ) -> None:
     text, says = document

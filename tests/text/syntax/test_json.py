@@ -30,7 +30,7 @@ VALUES = st.recursive(
 
 @pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_reads_what_the_library_writes(value: Any, indent: Any, escaped: bool) -> None:
+def test_output_of_the_library_is_parsed(value: Any, indent: Any, escaped: bool) -> None:
     data = library.dumps(value, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
     node = json.parse(Source("x", data))
     if isinstance(node, Problem):
@@ -53,7 +53,7 @@ def parts(node: json.Node) -> list[json.Node]:
 
 
 @given(st.text(alphabet='{}[]",: 1e-ntrue\\u0\n') | st.text())
-def test_refuses_what_the_library_refuses(text: str) -> None:
+def test_input_that_the_library_refuses_is_refused(text: str) -> None:
     try:
         wanted: Any = library.loads(text, parse_constant=lambda _name: 1 / 0)
     except (ValueError, ZeroDivisionError):
@@ -78,7 +78,7 @@ def test_refuses_what_the_library_refuses(text: str) -> None:
         ("[" * 300, "nested too deeply", 202),
     ],
 )
-def test_says_what_is_wrong(text: str, message: str, column: int) -> None:
+def test_problems_describe_the_mistake(text: str, message: str, column: int) -> None:
     problem = json.parse(Source("x", text.encode()))
     assert isinstance(problem, Problem)
     assert message in problem.message

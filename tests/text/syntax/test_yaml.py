@@ -239,7 +239,7 @@ def test_styles_tags_anchors_flow() -> None:
         ("a: 1\n---\n~\n---\n''\n", [{"a": "1"}, "~", ""]),
     ],
 )
-def test_documents(text: str, roots: list[object] | None) -> None:
+def test_documents_are_split(text: str, roots: list[object] | None) -> None:
     found = read(text)
     if roots is None:
         assert [document.problem is not None for document in found] == [True]
@@ -442,7 +442,7 @@ def test_many_aliases_of_a_text_are_read() -> None:
         ("a: 1\nb: 2\na: 3\n", {"a": 3, "b": 2}),
     ],
 )
-def test_merge_keys_and_duplicates(text: str, expected: dict[str, object]) -> None:
+def test_merge_keys_and_duplicates_resolve_as_in_yaml(text: str, expected: dict[str, object]) -> None:
     tree = root(text)
     assert isinstance(tree, Mapping)
     merged = yaml.entries(tree)
