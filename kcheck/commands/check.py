@@ -166,7 +166,7 @@ def _summarize(report: Report) -> None:
             with open(path, "a", encoding="utf-8", newline="") as file:  # other steps have written to it
                 file.write(forges.summary(report))
         except OSError as error:  # the log has it all
-            printing.note(f"kcheck: no summary: {path}: {error.strerror}")
+            printing.note(f"kcheck: job summary not written: {path}: {error.strerror}")
 
 
 # --- what to run next

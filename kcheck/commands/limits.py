@@ -47,4 +47,4 @@ def command(names: tuple[str, ...], cloud: str | None, before: str | None, forma
     found = [one for one in every if before is None or one.entry.seen < before]
     printing.page(limit.table_as_json(found) if format_ == "json" else limit.table(found))
     if before is not None:
-        printing.note(f"{len(found)} of {len(every)} numbers have a source, or else a check, before {before}.")
+        printing.note(f"{len(found)} of {len(every)} numbers have a source or check before {before}.")

@@ -103,7 +103,7 @@ def diffs(files: Iterable[File]) -> None:
             sys.stdout.buffer.write(own.text.encode("utf-8", "surrogateescape"))
         sys.stdout.flush()
     for path in (path for path, own in found.items() if not own.exact):
-        note(f"kcheck: {path}: control or invisible characters are escapes in its diff; do not apply that")
+        note(f"kcheck: {path}: its diff shows control or invisible characters as escapes; do not apply it")
 
 
 def show_mistake(mistake: click.ClickException) -> None:

@@ -235,7 +235,5 @@ def find_program(name: str, flag: str) -> str:
         raise ConfigError(f"{flag} needs {name}, which is not installed, or not on the PATH")
     top = repository(".")
     if not os.path.isabs(found) or (top and any(contains_path(top, path) for path in (os.path.dirname(found), found))):
-        raise ConfigError(
-            f"{flag}: {found} is in the repository that is checked; put {name} from elsewhere on the PATH"
-        )
+        raise ConfigError(f"{flag}: {found} is in the checked repository; put {name} from elsewhere on the PATH")
     return found

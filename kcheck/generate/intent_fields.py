@@ -80,7 +80,7 @@ class CodeReader:
         yield "network.mode", _plain(self._mode())
         fabric = self._fabric()
         cards = selfmanaged.cards(self.objects, self._resource(fabric or ""))
-        unnamed = Unknown(f"the code has {fabric}, and names no cards that are read", Origin((cluster.place,)))
+        unnamed = Unknown(f"the code has {fabric}, but no network cards that kcheck reads", Origin((cluster.place,)))
         yield "network.fabric", unnamed if fabric in selfmanaged.BY_CARDS and not cards else _plain(fabric)
         yield "network.cards", _plain(cards or None)
         yield "network.in_use", _plain(self._in_use() or None)

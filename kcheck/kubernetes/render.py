@@ -222,7 +222,7 @@ def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], v
         except OSError as error:
             raise _HelmError(f"helm does not start: {error.strerror or error}") from error
         except UnicodeDecodeError:
-            raise _HelmError("helm printed what is not UTF-8") from None
+            raise _HelmError("the output of helm is not UTF-8") from None
     if done.returncode:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise _HelmError(said[:_MOST] or f"helm template ended with {done.returncode}")

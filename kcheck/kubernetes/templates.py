@@ -100,7 +100,7 @@ def parse(text: str, path: str, name: str, templates: dict[str, Body]) -> None:
                 bodies[-1].append(blocks[-1])
                 bodies[-1] = node.body
         elif keyword in ("end", *_ELSE) or (keyword == "define" and blocks):
-            raise TemplateError(f"a `{keyword}` is where it does not belong", node.place)
+            raise TemplateError(f"`{keyword}` is misplaced", node.place)
         else:
             if keyword != "define":
                 bodies[-1].append(node)
@@ -161,7 +161,7 @@ def _action(text: str, place: str) -> Node:
         pipeline = _pipeline(tokens)
     variables = tuple(filter(None, (first, second)))
     if tokens or (keyword in ("define", "else", "end") and pipeline):
-        raise TemplateError(f"it has more than a {keyword or 'value'} in an action")
+        raise TemplateError(f"it has more than one {keyword or 'value'} in an action")
     if len(variables) > {"": 1, "if": 1, "with": 1, "range": 2}.get(keyword, 0):
         raise unsupported("variables there")
     return Node(keyword, name, variables, sign.strip() == ":=", pipeline, place, body=[], other=[])
@@ -323,7 +323,7 @@ class Interpreter:
         if callable(value) and len(others) == 1:
             return value(self._value(others[0], dot, scope))
         if callable(value) or others:
-            raise TemplateError("it gives arguments to what is no function")
+            raise TemplateError("it passes arguments to a value that is not a function")
         return value
 
     def _value(self, operand: Operand, dot: object, scope: _Scope) -> object:

@@ -241,7 +241,7 @@ def part(whole: Json, name: str, kind: type[T]) -> T:
     if found is None:
         return kind()
     if not isinstance(found, kind):
-        raise ValueError(f"`{name}` is of a kind that Terraform does not write")
+        raise ValueError(f"`{name}` has a type that Terraform does not write")
     return found
 
 

@@ -156,7 +156,7 @@ def exact_seconds(text: str) -> Fraction:
         raise ValueError(f"`{text}` is not a duration such as 10m or 30s")
     found = sum((Fraction(number) * _SECONDS[unit] for number, unit in parts), Fraction(0))
     if found > _LONGEST:
-        raise ValueError(f"`{text}` is longer than a duration of Go can be")
+        raise ValueError(f"`{text}` is too long for a Go duration")
     return found
 
 

@@ -317,7 +317,7 @@ def test_a_summary_that_cannot_be_written_is_reported(write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, out, error = run(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY="nowhere/summary.md")
     assert code == 1
-    assert "kcheck: no summary: nowhere/summary.md: No such file" in error
+    assert "kcheck: job summary not written: nowhere/summary.md: No such file" in error
     assert "::error file=" in out
 
 

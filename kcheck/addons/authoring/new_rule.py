@@ -39,7 +39,7 @@ def write(name: str, folder: str, subject: str) -> str:
     for part in (group, own):
         if not rule_files.NAME.fullmatch(part):
             raise ConfigError(
-                f"a rule is named by lower-case words with dashes, such as pod-without-team, not {part or name}"
+                f"a rule name has lower-case words with dashes, such as pod-without-team, not {part or name}"
             )
     beside = rule_files.find(folder) if os.path.isdir(folder) else ()
     for there in (*(rule.path for rule in rules.load()), *(path for _, path in beside)):

@@ -87,7 +87,7 @@ def _digest_of(top: str) -> str:
             found.append(f"{os.path.join(below, name)}\0{content}")
             size += read
             if len(found) > _MOST_ENTRIES or size > _MOST_BYTES:
-                raise OSError(errno.EFBIG, "more than a key is made of", top)
+                raise OSError(errno.EFBIG, "the checkout is too large for a key", top)
         inner[:] = [name for name in inner if name != _GIT]
     return _digest(sorted(found))
 

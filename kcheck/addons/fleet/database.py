@@ -53,7 +53,7 @@ def require(folder: str) -> None:
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
     except ImportError as error:
-        raise ResultsError("the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'") from error
+        raise ResultsError("kcheck fleet needs DuckDB: pip install 'kcheck[fleet]'") from error
     path = os.path.abspath(folder)
     if "?" in path or "\\" in path.replace(os.sep, "/") or not path.isprintable():
         raise ResultsError(f"{folder}: DuckDB takes no path with a question mark, a backslash or a control character")
@@ -97,7 +97,7 @@ def opened(folder: str) -> Iterator[DuckDBPyConnection]:
     """
     require(folder)
     if not os.path.isfile(os.path.join(folder, DATABASE)):
-        raise ResultsError(f"{folder}: there is no {DATABASE}; `kcheck fleet` makes it")
+        raise ResultsError(f"{folder} has no {DATABASE}; `kcheck fleet` creates it")
     with contextlib.ExitStack() as stack:
         with failures(f"{os.path.join(folder, DATABASE)} cannot be read; the next `kcheck fleet` rebuilds it"):
             database = stack.enter_context(connected())

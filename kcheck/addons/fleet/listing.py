@@ -141,7 +141,7 @@ def _list(path: str) -> Known[DatumValue]:
 def _listed(path: str, entries: list[Written]) -> Iterator[Repository]:
     """Find the repositories in a list."""
     if not entries:
-        raise ConfigError(f"{path}: it lists no repository")
+        raise ConfigError(f"{path}: the list has no repositories")
     for entry in entries:
         matched = list(_matched(os.path.join(os.path.dirname(path), entry["path"])))
         if len(matched) > 1 and "name" in entry:

@@ -43,7 +43,7 @@ def _apply_checked(
         with suppress(AdditionError):
             if _value(new) == expected(_value(source)):
                 return new.data
-    raise AdditionError("kcheck cannot add to what stands there")
+    raise AdditionError("kcheck cannot add to the existing text")
 
 
 def _value(source: Source) -> dict[str, Data]:

@@ -139,7 +139,7 @@ def question(network: Network, window: str) -> Question:
     if step not in _STEPS:
         raise click.UsageError("--step: expected 10s to 1h")
     if not 2 * step <= length <= _LONGEST:
-        raise click.UsageError("--window: expected two steps at least, and 30d at most")
+        raise click.UsageError("--window: expected at least two steps and at most 30d")
     now = int(time.time())
     end = min(network.end or now - _LATE, now) // step * step
     return Question(length // step * step, step, end, network.matchers)
@@ -152,7 +152,7 @@ def client(network: Network) -> Prometheus:
     """
     access = access_of(network)
     if access.url.startswith("http:") and access.headers and not is_here(access.url):
-        printing.note("kcheck: credentials go over http, which everybody on the way can read; use https")
+        printing.note("kcheck: credentials are sent over http, unencrypted; use https")
     return Prometheus(access)
 
 

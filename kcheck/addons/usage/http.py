@@ -69,13 +69,13 @@ def checked_url(text: str) -> str:
     except ValueError as error:
         raise HttpError(f"--prometheus: no URL ({error})") from error
     if "@" in url.netloc:
-        raise HttpError("--prometheus: a URL with a password ends in logs; give it by --basic-auth-file")
+        raise HttpError("--prometheus: a password in a URL ends up in logs; use --basic-auth-file")
     if url.scheme not in ("http", "https") or not host:
         raise HttpError("--prometheus: expected a URL such as http://localhost:9090")
     if url.query or url.fragment:
-        raise HttpError("--prometheus: give the URL without ? and #; --header sends what a server needs besides")
+        raise HttpError("--prometheus: give the URL without ? and #; use --header for anything else the server needs")
     if not text.strip().isascii() or not text.strip().isprintable() or " " in text.strip():
-        raise HttpError("--prometheus: the URL has characters that no URL can have")
+        raise HttpError("--prometheus: the URL has invalid characters")
     path = url.path.rstrip("/")
     for end in ("/api/v1/query_range", "/api/v1/query", "/api/v1", "/graph"):
         path = path.removesuffix(end)
@@ -161,7 +161,7 @@ class Server:
         """Yield the decompressed body in parts. Raises SlowError if it is too large, or does not arrive in time."""
         coding = response.headers.get("Content-Encoding", "identity").lower()
         if coding not in ("gzip", "identity"):
-            raise HttpError(f"{self.access.url} answers in encoding {coding}, and was asked for gzip")
+            raise HttpError(f"{self.access.url} answers in encoding {coding}, but kcheck asked for gzip")
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if coding == "gzip" else None
         left = MOST
         while part := response.read(_CHUNK, decode_content=False):
@@ -176,7 +176,7 @@ class Server:
                 raise SlowError(self._late())
             yield whole
         if unpacker is not None and not unpacker.eof:
-            raise _BrokenError(f"{self.access.url} sent half an answer; try again")
+            raise _BrokenError(f"{self.access.url} sent an incomplete answer; try again")
 
     def _late(self) -> str:
         return (
@@ -192,17 +192,17 @@ class Server:
             why = self.without_secrets(str(error).rpartition("] ")[2].partition(" (_ssl")[0] or str(error))
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 return HttpError(f"{url}: TLS certificate refused: {why}; give its authority with --ca FILE")
-            return HttpError(f"{url}: no TLS connection: {why}; is it https, and is that its port?")
+            return HttpError(f"{url}: no TLS connection: {why}; check that it is https and that the port is right")
         if isinstance(error, of.NameResolutionError):
             return HttpError(f"{url}: host {host} not found; check the URL, or the VPN")
         if isinstance(error, of.NewConnectionError):
-            return HttpError(f"{url} takes no connection ({_system(error)}); is kubectl port-forward still running?")
+            return HttpError(f"{url} refuses the connection ({_system(error)}); is kubectl port-forward still running?")
         if isinstance(error, of.ConnectTimeoutError):
             return _BrokenError(f"{url} does not answer; check the address, the VPN and the firewall")
         if isinstance(error, of.ReadTimeoutError):
             return SlowError(self._late())
         if isinstance(error, (of.ProtocolError, of.IncompleteRead)):
-            return _BrokenError(f"{url} ended the connection in the middle of an answer; try again")
+            return _BrokenError(f"{url} closed the connection before the end of its answer; try again")
         return HttpError(f"{url}: {self.without_secrets(str(error))[:200]}")
 
 

@@ -146,7 +146,7 @@ class Repository:
         """
         what = f"{_FLAG}: {display_path(named_by)} leads to {real}"
         if contains_path(self.top, real):
-            raise ConfigError(f"{what} in the work tree, which a commit may have added; run kcheck in a clone")
+            raise ConfigError(f"{what} in the work tree, which a commit may have created; run kcheck in a fresh clone")
         if self._boundary is None or not self._boundary.holds(real):
             raise ConfigError(f"{what}, {REASON}; {remedy(real)}")
         return real

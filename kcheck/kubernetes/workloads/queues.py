@@ -128,7 +128,7 @@ def _flavors(item: Object) -> Value[tuple[model.FlavorQuota, ...]]:
                     scaled_quantity(resource, (key,), 1) for key in ("nominalQuota", "borrowingLimit", "lendingLimit")
                 ]
                 if not isinstance(name, Known) or any(isinstance(one, Unknown) for one in amounts):
-                    return Unknown("a quota of it is not known", here)
+                    return Unknown("one of its quotas is not known", here)
                 nominal, borrowing, lending = map(known, amounts)
                 own = str(known(text(flavor, "name")))
                 result.append(model.FlavorQuota(own, name.value, nominal or 0, borrowing, lending))
@@ -150,7 +150,7 @@ def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
         return found
     result = {name: scaled_quantity(item.root, ("spec", key, name), 1) for name in found.value}
     if not all(isinstance(one, Known) for one in result.values()):
-        return Unknown("a quota of it is not known", found.origin)
+        return Unknown("one of its quotas is not known", found.origin)
     return Known({name: one.value for name, one in result.items() if isinstance(one, Known)}, found.origin)
 
 

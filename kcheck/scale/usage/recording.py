@@ -253,7 +253,7 @@ def _unpacked(data: bytes, path: str) -> bytes:
     if unpacker.unconsumed_tail:
         raise RecordingError(f"{path}: larger than {LARGEST >> 30} GiB; record a shorter window")
     if not unpacker.eof:
-        raise RecordingError(f"{path}: cut off; copy it again, or make it again with kcheck usage record")
+        raise RecordingError(f"{path}: incomplete; copy it again, or record it again with kcheck usage record")
     return text
 
 

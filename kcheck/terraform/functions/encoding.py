@@ -301,10 +301,10 @@ def _csvdecode(value: str, budget: Budget) -> Datum:
     except csv.Error as error:
         raise EvaluationError(f"csvdecode(): {error}") from error
     if not rows:
-        raise EvaluationError("csvdecode() needs a line of names")
+        raise EvaluationError("csvdecode() needs a header line with column names")
     names = rows[0]
     if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
-        raise EvaluationError("csvdecode() needs different names, and a field for each in every line")
+        raise EvaluationError("csvdecode() needs distinct column names, and as many fields in every line")
     found = give([dict(zip(names, row, strict=True)) for row in rows[1:]], Origin(()))
     element = Type("object", (STRING,) * len(names), tuple(sorted(names)))
     return convert.convert(found, list_of(element))

@@ -47,7 +47,7 @@ def _compiled(pattern: str) -> Pattern:
     try:
         compiled = re2.compile(pattern, options)
     except UnicodeError as error:
-        raise EvaluationError("a pattern with half a character is not a regular expression") from error
+        raise EvaluationError("a pattern with half of a surrogate pair is not a regular expression") from error
     except re2.error as error:
         why = error.args[0].decode("utf-8", "replace")
         if "too large" in why:

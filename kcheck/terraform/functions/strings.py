@@ -91,7 +91,7 @@ def _substr(value: str, offset: int, length: int) -> str:
 @TABLE.function(integer, text, counted=True)
 def _indent(count: int, value: str, budget: Budget) -> str:
     if not 0 <= count <= _MOST_BLANKS:
-        raise EvaluationError(f"indent() by {count} blanks")
+        raise EvaluationError(f"indent() cannot indent by {count} spaces")
     budget.write(len(value) + count * value.count("\n"))
     return value.replace("\n", "\n" + " " * count)
 
@@ -194,7 +194,7 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
     width = int(match["width"] or 0)
     precision = int(match["precision"]) if match["precision"] else None
     if max(width, precision or 0) > (_MOST_DIGITS if verb in "eEfFgG" else _WIDEST):
-        raise EvaluationError(f"format() is asked for too wide a field: `{match[0]}`")
+        raise EvaluationError(f"the field is too wide for format(): `{match[0]}`")
     check(argument)
     shown = _shown(verb, flags, precision, argument)
     missing = width - len(clusters(shown)) if width else 0

@@ -87,7 +87,7 @@ def test_paths_of_a_list_are_relative_to_it(checkouts: Path, monkeypatch: pytest
     ("text", "message"),
     [
         ("repositories:\n  - path: nowhere/*\n", "nowhere/*: no such folder"),
-        ("repositories: []\n", "fleet.yaml: it lists no repository"),
+        ("repositories: []\n", "fleet.yaml: the list has no repositories"),
         ("repositories:\n  - path: checkouts/web\n    team: x\n", "fleet.yaml:3"),
         ("repositories:\n  - path: checkouts/*\n    name: x\n", "3 folders"),
         ("repositories:\n  - {path: checkouts/web, name: x}\n  - {path: checkouts/data, name: x}\n", "both called x"),

@@ -306,7 +306,7 @@ def test_a_database_that_cannot_be_read_says_so_and_is_made_anew(folder: Path) -
     ):
         pass
     (folder / "fleet.duckdb").unlink()
-    with pytest.raises(ResultsError, match=r"there is no fleet\.duckdb; `kcheck fleet` makes it"), opened(str(folder)):
+    with pytest.raises(ResultsError, match=r"has no fleet\.duckdb; `kcheck fleet` creates it"), opened(str(folder)):
         pass
     after = "20261130T060000Z"
     story.write(folder, after, [])
@@ -360,6 +360,6 @@ def test_without_duckdb_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
         result = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "out")])
         assert (result.exit_code, result.output) == (
             2,
-            "Error: the tables of a fleet need DuckDB: pip install 'kcheck[fleet]'\n",
+            "Error: kcheck fleet needs DuckDB: pip install 'kcheck[fleet]'\n",
         )
     assert not (tmp_path / "out").exists()

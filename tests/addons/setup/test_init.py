@@ -412,7 +412,7 @@ def test_existing_hook_stays(text: str) -> None:
         ("- repo: a\n", "it is not one map"),
         ("", "it is not one map"),
         ("exclude: a\n", "it has no list of `repos`"),
-        ("repos: none\n", "kcheck cannot add to what stands there"),
+        ("repos: none\n", "kcheck cannot add to the existing text"),
     ],
 )
 def test_a_hook_file_that_cannot_be_extended_is_left_alone(text: str, why: str, write: Write) -> None:

@@ -58,7 +58,7 @@ def error_of(fake: FakePrometheus, reply: Reply, **rest: float) -> str:
         (Reply(200, b'{"hello": "world"}'), "does not answer like Prometheus (Object missing required field `data`); check the URL"),
         (Reply(302, headers={"Location": "https://login.example.com/?next=x&token=abc"}), "redirects to https://login.example.com/ (a login page?); give the URL that answers itself"),
         (Reply(301, headers={"Location": "https://p.example.com/api/v1/query"}), "redirects to https://p.example.com; give the URL that answers itself"),
-        (Reply(200, b"\x1f\x8bno", {"Content-Encoding": "br"}), "answers in encoding br, and was asked for gzip"),
+        (Reply(200, b"\x1f\x8bno", {"Content-Encoding": "br"}), "answers in encoding br, but kcheck asked for gzip"),
     ],
 )  # fmt: skip
 def test_an_error_says_what_to_do(fake: FakePrometheus, reply: Reply, said: str) -> None:
@@ -112,7 +112,7 @@ def test_nobody_there() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(HttpError, match=r"takes no connection \(Connection refused\); is kubectl port-forward"):
+    with pytest.raises(HttpError, match=r"refuses the connection \(Connection refused\); is kubectl port-forward"):
         Prometheus(Access(url)).instant("up{}", 1)
 
 
@@ -230,13 +230,13 @@ def test_a_url_is_taken_as_people_have_it(text: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("https://me:pw@p.example.com", "a URL with a password ends in logs; give it by --basic-auth-file"),
+        ("https://me:pw@p.example.com", "a password in a URL ends up in logs; use --basic-auth-file"),
         ("localhost:9090", "expected a URL such as http://localhost:9090"),
         ("ftp://p.example.com", "expected a URL"),
         ("https://p.example.com?tenant=a", "give the URL without"),
         ("http://[::1", "no URL"),
         ("http://p.example.com:http", "no URL"),
-        ("http://a\u202eb.example.com", "characters that no URL can have"),
+        ("http://a\u202eb.example.com", "the URL has invalid characters"),
     ],
 )
 def test_other_urls_are_refused(text: str, said: str) -> None:

@@ -175,14 +175,14 @@ def test_credentials_are_sent_and_not_shown(fake: FakePrometheus, monkeypatch: p
         (["--token-file", "token", "--header", "authorization: x"], "give one of --token-file"),
         (["--header", "no colon"], "expected 'Name: value'"),
         (["--ca", "none"], "--ca none: no such file"),
-        (["--window", "90d"], "expected two steps at least, and 30d at most"),
+        (["--window", "90d"], "expected at least two steps and at most 30d"),
         (["--window", "a week"], "`a week` is not a duration such as 7d"),
         (["--step", "1s"], "expected 10s to 1h"),
         (["--end", "tomorrow"], "`tomorrow` is not a time such as 2026-05-31"),
         (["--matcher", "cluster=prod"], "`cluster=prod` is not a matcher such as"),
         (["--matcher", 'a="b"} or up{'], "is not a matcher"),
         (["-o", "no/such/folder/a.gz"], "there is no folder no/such/folder"),
-        (["--prometheus", "http://me:passw0rd@localhost"], "a URL with a password ends in logs"),
+        (["--prometheus", "http://me:passw0rd@localhost"], "a password in a URL ends up in logs"),
     ],
 )
 def test_wrong_command_lines_send_no_request(fake: FakePrometheus, arguments: list[str], said: str) -> None:

@@ -239,7 +239,7 @@ WHOLE = as_bytes(ran(STEADY))
 BAD = {
     "missing": (None, "usage.json.gz: No such file or directory"),
     "empty": (b"", "no recording of kcheck usage record"),
-    "cut off": (WHOLE[:-20], "usage.json.gz: cut off; copy it again, or make it again with kcheck usage record"),
+    "cut off": (WHOLE[:-20], "usage.json.gz: incomplete; copy it again, or record it again with kcheck usage record"),
     "damaged": (WHOLE[:40] + b"\0\0\0\0" + WHOLE[44:], "usage.json.gz: damaged"),
     "something else": (gzip.compress(b"hello"), "no recording of kcheck usage record"),
     "other JSON": (b'{"kind": "Pod"}', "no recording of kcheck usage record"),

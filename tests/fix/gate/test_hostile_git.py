@@ -295,7 +295,7 @@ def alternates_in_a_linked_file(place: Place) -> None:
 
 OUT: dict[Callable[[Place], None], str] = {
     file_out: ".git leads to {outside}/r/.git, outside of the repository; --allow-outside {outside}/r/.git reads it",
-    file_to_a_tree: ".git leads to {work}/infra in the work tree, which a commit may have added; run kcheck in a clone",
+    file_to_a_tree: ".git leads to {work}/infra in the work tree, which a commit may have created; run kcheck in a fresh clone",
     file_to_the_worktree_of_another: ".git leads to {outside}/r/.git/worktrees/w, outside",
     link_out: ".git leads to {outside}/r/.git, outside",
     common_folder_out: ".git/commondir leads to {outside}/r/.git, outside",
@@ -363,7 +363,7 @@ def test_no_program_of_the_repository_runs(place: Place, name: str, path: str) -
     found = place.check()
     assert found.status == 2, found.text
     assert not place.canary.exists()
-    assert f"{name} is in the repository that is checked; put {name} from elsewhere on the PATH" in found.text.replace(
+    assert f"{name} is in the checked repository; put {name} from elsewhere on the PATH" in found.text.replace(
         "\n", " "
     )
 

@@ -281,7 +281,7 @@ def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
     """Return no ranges for a private API server; Unknown for a public one, whose load balancer may restrict access."""
     public = fields.flag("api_public")
     if known(public):
-        return Unknown("the API server has a public address, which its load balancer may close", public.origin)
+        return Unknown("the load balancer may restrict the public address of the API server", public.origin)
     return mapped(public, lambda _: ())
 
 

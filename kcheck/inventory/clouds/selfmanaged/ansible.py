@@ -163,7 +163,7 @@ class Variables:
         other = self._entry(match[1], depth + 1) if match and depth < _DEPTH else None
         if isinstance(other, Known):
             return Known(other.value, other.origin.used(node.span))
-        return other or Unknown(f"`{name}` is an expression of Ansible", Origin((node.span,)))
+        return other or Unknown(f"`{name}` is an Ansible expression", Origin((node.span,)))
 
     def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
         """Return the map in a variable."""
@@ -172,7 +172,7 @@ class Variables:
             return ()
         node = yaml.get(layer, kind)
         if isinstance(node, yaml.Scalar) and "{{" in node.text:
-            return Unknown(f"`{kind}` is an expression of Ansible", Origin((node.span,)))
+            return Unknown(f"`{kind}` is an Ansible expression", Origin((node.span,)))
         return MappingRecord(layer).blocks(kind)
 
     def names(self) -> Iterable[str]:

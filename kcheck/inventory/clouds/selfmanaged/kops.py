@@ -100,7 +100,7 @@ class _Cluster:
         if network is None or not isinstance(whole, Known):
             return whole
         if network.prefixlen == network.max_prefixlen:
-            return Unknown(f"{whole.value} has no room for pods", whole.origin)
+            return Unknown(f"{whole.value} is too small for pods", whole.origin)
         return Known(str(list(network.subnets(1))[1]), replace(whole.origin, literal=False))
 
     def _etcd(self, name: str) -> Fields | None:
