@@ -1,5 +1,5 @@
 -- What does one simulated run on each cluster waste at least and at most, added up by team?
--- A sum is of the clusters whose waste is known, or is nothing: the others are counted beside it, never taken for 0.
+-- Sums cover clusters with a known waste, zero included; the others are counted separately, never as 0.
 -- Clusters of one cloud, account, region and name that are in several places may be one cluster, counted more than once.
 WITH last AS (SELECT max(run) AS run FROM runs),
 own AS (

@@ -1,5 +1,5 @@
 -- Which limits that clusters share are exceeded when all reach their targets, and who takes most of them?
--- Those that are over come first, then those for which something is not known. If needed_is_exact is false, clusters
+-- Exceeded limits come first, then undecided ones. If needed_is_exact is false, clusters
 -- may need more.
 WITH last AS (SELECT max(run) AS run FROM runs)
 SELECT
