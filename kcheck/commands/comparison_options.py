@@ -65,7 +65,7 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
 
 
 class Wanted(Struct, frozen=True):
-    """Requested comparison: whether a baseline, in which file, and since which commit."""
+    """Requested comparison: with a baseline, its file, and a commit."""
 
     known: bool | None
     baseline_file: str | None

@@ -16,7 +16,7 @@ _GAP = 2
 
 
 class Line(Struct, frozen=True):
-    """A line or a paragraph, with styles of rich for all of it and for spans: begin, end, style.
+    """A line or a paragraph, with rich styles for the whole and for spans: begin, end, style.
 
     Continuation lines are indented by `hang` columns; `width` wraps it in a pipe too. Code is never wrapped.
     """
@@ -30,7 +30,7 @@ class Line(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """Column of a table; `is_below` puts its cells into lines below the rows. `width` is the least."""
+    """Column of a table; `is_below` puts its cells into lines below the rows. `width` is the minimum."""
 
     title: str = ""
     is_number: bool = False
@@ -39,7 +39,7 @@ class Column(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows of cells; at most `width` characters wide in a pipe, 0 for any number."""
+    """Rows of cells; at most `width` characters wide in a pipe, 0 for no limit."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[str]]

@@ -106,7 +106,7 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
 
 
 def _monthly(outcome: SimulationResult) -> Iterator[str]:
-    """Yield what a month costs: all runs of a schedule, and what is there without any."""
+    """Yield the monthly cost: all runs of a schedule, and everything else."""
     case, spent = outcome.case, outcome.dollars
     runs = sum(one.runs * one.duration * MONTH / one.period for one in case.jobs) / case.work
     if runs >= 1 and spent is not None and not case.is_static:

@@ -75,7 +75,7 @@ def windows(cluster: Cluster, world: World) -> Value[bool]:
 
 
 class Tier(Struct, frozen=True):
-    """A control plane of a certain size that a cloud sells."""
+    """A control plane size that a cloud sells."""
 
     name: Annotated[str, "its name: tier-xl ... (EKS)"]
     seats: Annotated[int, "requests that its API server works on at a time", "requests"]

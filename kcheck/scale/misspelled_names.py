@@ -133,7 +133,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
 
 
 class _Labelled(Struct, frozen=True):
-    """Pods by each of their labels; names and labels of what serves, with the workload, by their first letters.
+    """Pods by each of their labels; names and labels of objects that serve, with the workload, by their first letters.
 
     `unknown`: an unknown value of a label that pods have.
     """

@@ -61,7 +61,7 @@ def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
 
 
 class Line(Struct, frozen=True):
-    """Part of a month's bill, in mills, with what its price is of: a market and region, or a source."""
+    """Part of a monthly bill, in mills, with the basis of its price: a market and region, or a source."""
 
     what: str
     mills: int

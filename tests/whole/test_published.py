@@ -46,7 +46,7 @@ FIGURES = pytest.mark.parametrize(
 
 
 @FIGURES
-def test_figure_is_what_kcheck_prints(
+def test_published_figures_equal_the_output(
     figure: str, published: str, printed: str, away: str, rests_on: str, where: str
 ) -> None:
     section = SECTIONS[where.partition("(#")[2].rstrip(")")]

@@ -257,7 +257,7 @@ class _Cluster:
         )
 
     def _topology(self, cluster: model.Cluster) -> Iterator[model.NodePool]:
-        """Yield the pools that a cluster with a ClusterClass lists itself."""
+        """Yield the pools listed in a cluster with a ClusterClass."""
         for kind in ("machineDeployments", "machinePools"):
             for node in yaml.items(self.item.root, "spec", "topology", "workers", kind):
                 if isinstance(node, yaml.Mapping):

@@ -52,7 +52,7 @@ def read(inventory: model.Inventory) -> None:
 
 
 def _key(addon: model.Addon, tree: yaml.Mapping, inventory: model.Inventory, *path: str) -> tuple[str, str]:
-    """Return the cluster of a node class, or its folder without one, and its name."""
+    """Return the cluster of a node class (else its folder) and its name."""
     own = inventory.cluster_of.get(addon)
     return own.id if own is not None else os.path.dirname(addon.place.source.path), yaml.text(tree, *path, "name")
 
@@ -132,7 +132,7 @@ def _ec2(node_class: yaml.Mapping | None) -> Fields | None:
 
 
 def _system(node_class: yaml.Mapping | None) -> model.System:
-    """Return the image a node boots, Unknown for a custom one, and whether its local disks are joined."""
+    """Return the image of nodes, Unknown for a custom one, and whether their local disks are combined."""
     policy, fields = yaml.get(node_class, "spec", "instanceStorePolicy"), _ec2(node_class)
     joined = Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else model.NOTHING
     if fields is None:
@@ -188,7 +188,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
 
 
 def _as_default(pool: model.NodePool, node_class: yaml.Mapping | None, inventory: model.Inventory) -> model.NodePool:
-    """Move an AKS pool to the default pool's network, unless its node class names another."""
+    """Set the network of an AKS pool to the default pool's, unless its node class names another."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
     own = yaml.get(node_class, "spec", "vnetSubnetID")
@@ -210,7 +210,7 @@ def _as_default(pool: model.NodePool, node_class: yaml.Mapping | None, inventory
 
 
 def _size(pool: Written, of_node: tuple[Value[int], ...]) -> model.Size:
-    """Return the fixed size of a pool, else what its GPU, CPU, memory and node limits allow.
+    """Return the fixed size of a pool, else the number of nodes its GPU, CPU, memory and node limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """
@@ -265,7 +265,7 @@ def _subnets(
 
 
 def _is_in(subnet: model.Subnet, operator: str, zones: tuple[str, ...]) -> bool:
-    """Whether a subnet may be in a pool's zones; an unknown zone may."""
+    """Whether a subnet may be in a pool's zones; unknown zones count as yes."""
     zone = known(subnet.zone)
     return operator != "In" or zone is None or zone in zones or not all(zones)
 

@@ -85,12 +85,12 @@ def template(item: yaml.Target, owner: str, role: str, count: Value[int], place:
 
 
 def fixed(one: model.PodTemplate, why: str) -> model.PodTemplate:
-    """Record why nothing can be added to a template."""
+    """Record why no field can be added to a template."""
     return with_places(one, lambda origin: replace(origin, why=why))
 
 
 def with_places(one: model.PodTemplate, place: Callable[[Origin], Origin]) -> model.PodTemplate:
-    """Move the places of all missing fields of a template."""
+    """Move the spans of all missing fields of a template."""
     return replace(_placed(one, place), containers=tuple(_placed(container, place) for container in one.containers))
 
 
@@ -218,7 +218,7 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 def _of_pod(
     spec: yaml.Target, name: str, own: Value[int], found: tuple[model.Container, ...], at: Origin
 ) -> Value[int]:
-    """Return the request of a pod: its own, else that of its containers, else its limit."""
+    """Return the request of a pod: its own, else the sum of its containers, else its limit."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
     limit = isinstance(written(spec, "resources", "requests", name), Unset)
@@ -227,7 +227,7 @@ def _of_pod(
 
 
 def _needed(found: tuple[model.Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
-    """Return the request of a pod: of all that runs at once, or of an init container with earlier sidecars."""
+    """Return a pod's request: of all containers that run at once, or of an init container with earlier sidecars."""
     amounts = all_known(values)
     if isinstance(amounts, Unknown):
         return amounts
@@ -239,7 +239,7 @@ def _needed(found: tuple[model.Container, ...], values: Iterable[Value[int]], or
 
 
 def _cards_of(one: model.Container) -> Value[int]:
-    """Return the whole GPUs in a container's limit or request."""
+    """Return the whole GPUs in a container's limit or else request."""
     if not isinstance(one.gpu, Known) or one.gpu.value not in names.cards():
         return Known(0, model.NOTHING.origin)
     value = first_set(one.gpu_limit, one.gpu_request)
@@ -261,7 +261,7 @@ def _count(text: str) -> int | None:
 
 
 def _selection(spec: yaml.Target) -> Value[tuple[tuple[model.Requirement, ...], ...]]:
-    """Return the requirements on nodes: the selector with each term of the required affinity."""
+    """Return the node requirements of a pod: its selector, combined with each term of its required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     if isinstance(selector, Unknown):

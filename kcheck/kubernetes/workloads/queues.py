@@ -155,7 +155,7 @@ def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
 
 
 def _limit_range(item: Object) -> Iterable[model.Thing]:
-    """Yield a LimitRange with container limits; others give no defaults."""
+    """Yield a LimitRange with container limits; others set no defaults."""
     found = yaml.items(item.root, "spec", "limits")
     if not found or any(known(text(one, "type")) in ("Container", None) for one in found):
         yield from _quota(item)
@@ -180,7 +180,7 @@ def _namespace(item: Object) -> Iterable[model.Thing]:
 
 
 def of_release(release: Release) -> Iterator[model.Admission | model.Scheduler]:
-    """Yield the configuration of Kueue or Volcano's scheduler in chart values."""
+    """Yield the Kueue or Volcano scheduler configuration in chart values."""
     chart = str(known(release.chart))
     node = yaml.get(release.values, *_VALUES[chart]) if chart in _VALUES else None
     root = next(embedded_documents(node), None) if isinstance(node, yaml.Scalar) else node
@@ -267,7 +267,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> model.Scheduler:
 
 
 def watchers(objects: list[Object]) -> Iterator[model.Watcher]:
-    """Yield roles with which daemons on every node may read objects whose number grows with the nodes."""
+    """Yield roles that let daemons on every node read objects whose number grows with the nodes."""
     accounts: dict[str, list[tuple[str, str]]] = {}
     for item in objects:
         if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":

@@ -64,7 +64,7 @@ class Numbers(Memory):
 
 
 def region_of(cluster: Cluster, pool: NodePool) -> str:
-    """Return the region of a pool as price lists name it; empty where the code names neither region nor zone."""
+    """Return the region of a pool as in price lists; empty if the code names neither region nor zone."""
     zones = known(pool.placement.zones) or ("",)
     where = known(cluster.location) or known(cluster.region) or zones[0]
     return re.sub(r"(?<=\d)-?[a-z]$|\s", "", where.lower())

@@ -148,7 +148,7 @@ def test_limits_prints_outdated_numbers() -> None:
     older = [one.name for one in NUMBERS if one.entry.seen < newest]
     found = run("--older-than", newest)
     assert [line.partition("  ")[0] for line in found.stdout.splitlines()[1:]] == older
-    assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers have a source, or else a check, before {newest}.\n"
+    assert found.stderr == f"{len(older)} of {len(NUMBERS)} numbers have a source or check before {newest}.\n"
     assert run("--older-than", "2000-01-01").stdout == ""
 
 

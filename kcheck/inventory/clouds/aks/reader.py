@@ -93,7 +93,7 @@ class _Aks(Reader):
 
     @cached_property
     def subnets_by_address(self) -> dict[str, model.Subnet]:
-        """Subnets by address, or by a data source that names one of this root."""
+        """Subnets by address, also by the addresses of data sources that name a subnet of this root."""
         result = {subnet.address: subnet for subnet in self.found.subnets}
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
@@ -160,7 +160,7 @@ class _Aks(Reader):
         return known(self.find_named(name, model.Subnet, "subnet", is_in))
 
     def _range(self, fields: Fields, cluster: model.Cluster) -> None:
-        """Add the range of the pods, where they may have their own."""
+        """Add the range of the pods, if they can have their own."""
         mode = networks.mode_of(cluster)
         modes = {one.value for one in candidates(mode)}
         if modes and not modes <= {"overlay", "kubenet"}:
@@ -201,7 +201,7 @@ class _Aks(Reader):
         )  # fmt: skip
 
     def _with_windows(self, cluster: model.Cluster) -> model.Cluster:
-        """Add the windows of its upgrades, if they are a resource of their own."""
+        """Add the cluster's upgrade windows, if they are a separate resource."""
         own = next(self._arm("maintenanceConfigurations"), None)
         window = Known("maintenanceConfigurations", Origin((own.span,))) if own else None
         return replace(cluster, upgrade_window=window, image_window=window) if window else cluster

@@ -128,7 +128,7 @@ class _Config:
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
     def _subnets(self) -> dict[str, list[model.Subnet]]:
-        """Return the subnets by side: as written, else as eksctl makes them."""
+        """Return the subnets by visibility (public, private): as written, else as eksctl creates them."""
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
             return written
@@ -246,7 +246,7 @@ class _Config:
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
     def _of_group(self, fields: Fields, subnets: dict[str, list[model.Subnet]]) -> Value[tuple[model.Subnet, ...]]:
-        """Return the subnets of a group: those it names, those of its zones, else all of its side."""
+        """Return the subnets of a group: those it names, those of its zones, else all with its visibility."""
         inside = fields.flag("private")
         if not isinstance(inside, Known):
             return Unknown("privateNetworking is not known", inside.origin)
@@ -310,7 +310,7 @@ def _kubelet(fields: Fields) -> model.Kubelet:
 
 
 def _is(subnet: model.Subnet, name: str, *, zone: bool) -> bool:
-    """Whether a name or a zone matches a subnet; eksctl names subnets by side and zone."""
+    """Whether a name or a zone matches a subnet; eksctl names subnets by visibility and zone."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
 

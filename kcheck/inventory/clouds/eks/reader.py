@@ -100,7 +100,7 @@ class _Eks(Reader):
         return {key: [cidr for one in own if (cidr := known(one.text("cidr")))] for key, own in found.items()}
 
     def _of_association(self, datum: Datum | None, networks: dict[str, model.Network]) -> Known[model.Network] | None:
-        """Find the network of a subnet in a secondary range, which refers to the range's association."""
+        """Find the network of a subnet in a secondary range, by its reference to the range's association."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
@@ -164,7 +164,7 @@ class _Eks(Reader):
             self.found.clusters.append(cluster)
 
     def _pod_subnets(self, addons: list[Fields]) -> Value[tuple[model.Subnet, ...]]:
-        """Return the pod subnets of custom networking in the add-on; Unset if not used."""
+        """Return the pod subnets of custom networking in the add-on; Unset if unused."""
         found = tuple(addon_settings.pod_subnets(addons))
         place = Origin((addons[0].record.span,)) if addons else Origin(())
         return resolve_list(Known(found, place), self.subnets_by_address, "subnet of pods") if found else model.NOTHING
@@ -219,7 +219,7 @@ class _Eks(Reader):
         return self._cluster_named(name, name.origin or Origin((fields.record.span,)))
 
     def _owner(self, instance: Instance) -> Value[model.Cluster] | None:
-        """Find the cluster that an auto-scaling group's tags name; None if they name none."""
+        """Find the cluster named in an auto-scaling group's tags; None if they name none."""
         place = Origin((instance.span,))
         keys = [one.entry("key") for kind in ("tag", "tags") for one in blocks_below(instance, kind)]
         for key in keys:
@@ -233,7 +233,7 @@ class _Eks(Reader):
         return Known(near[0], place) if len(near) == 1 else Unknown(unknown.reason, unknown.origin)
 
     def _cluster_named(self, name: Value[str], place: Origin) -> Value[model.Cluster]:
-        """Find the only cluster of a name, or of the same unknown name."""
+        """Find the only cluster with a name, or with the same unknown name."""
         if isinstance(name, Known):
             found = self.find_named(name, model.Cluster, "cluster")
             return Known(found.value, place) if isinstance(found, Known) else found
@@ -243,7 +243,7 @@ class _Eks(Reader):
         return name if isinstance(name, Unknown) else Unknown("the cluster's name is not set", name.origin)
 
     def _subnets(self, fields: Fields) -> Value[tuple[model.Subnet, ...]]:
-        """Return the subnets of a group, which are its zones."""
+        """Return the subnets of a group, which decide its zones."""
         datum = fields.raw("subnets")
         if datum is None:
             return Unset(fields.record.absent(("subnet_ids",)))
@@ -341,7 +341,7 @@ def _module(address: str) -> str:
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: model.Cluster | None) -> Value[int]:
-    """Return maximum pods in a managed group: those of its smallest type, up to EKS' cap."""
+    """Return the maximum pods per node of a managed group: by its smallest type, up to EKS' cap."""
     custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
     prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
     limits = profiles.limits(CLOUD)

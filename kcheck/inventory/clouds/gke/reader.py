@@ -247,7 +247,7 @@ class _Gke(RangeReader):
         return home.subnet if home is not None else Unknown("the pool's cluster is not in this code")
 
     def _may_be_in(self, found: Value[model.Subnet], fields: Fields, home: Owner | None) -> tuple[model.Subnet, ...]:
-        """List the subnets that the pool's reference, else the cluster's, may resolve to."""
+        """List the subnets that the pool's or else the cluster's reference may resolve to."""
         own = fields.raw("subnet")
         datum = own if own is not None or home is None else home.fields.raw("subnet")
         return self.candidates(found, datum, self.by_reference(model.Subnet, SUBNET))
@@ -265,7 +265,7 @@ class _Gke(RangeReader):
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
     def _range_of(self, fields: Fields, address: str, home: Owner | None) -> Value[model.PodRange]:
-        """Return the range that a pool's nodes take their blocks from: its own, else the cluster's."""
+        """Return the range for the pod blocks of a pool's nodes: the pool's own, else the cluster's."""
         origin = Origin((fields.record.span,))
         if home is None:
             return Unknown("the pool's cluster is not in this root module")
@@ -279,7 +279,7 @@ class _Gke(RangeReader):
 
 
 def _size(fields: Fields, spread: Value[int]) -> model.Size:
-    """Return the size of a pool that may be autoscaled; a default pool is not."""
+    """Return the size of a pool; default pools are never autoscaled."""
     scaling = fields.record.blocks("autoscaling")
     place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
     autoscaled = (
@@ -334,7 +334,7 @@ _LIMITS = "google_container_cluster.resource_limits"
 
 
 def _autoscaler(cluster: model.Cluster, fields: Fields) -> model.Autoscaler:
-    """Build a cluster's autoscaler; how long an idle node stays is known for the BALANCED profile."""
+    """Build a cluster's autoscaler; its idle time before removal is known for the BALANCED profile."""
     profile = fields.text("profile")
     unset = Unset(profile.origin or Origin(()))
     unneeded = seconds(profiles.settings(CLOUD)["autoscaler.unneeded_time"].text)

@@ -69,7 +69,7 @@ _MAKERS = {"kubeadm": ("ClusterConfiguration/", "static pods"), "k3s": ("k3s",),
 
 
 def makers(cluster: model.Cluster) -> tuple[str, ...]:
-    """Return the tools that start nodes of a cluster."""
+    """Return the tools that create nodes of a cluster."""
     return tuple(tool for tool, begins in _MAKERS.items() if cluster.address.startswith(begins))
 
 
@@ -123,7 +123,7 @@ class Calico:
     def addresses(
         self, cluster: model.Cluster, cidr: Value[str], inventory: model.Inventory, kubelet: Fields | None = None
     ) -> model.Addresses:
-        """Return addresses of nodes and pods: whole blocks where nodes may not borrow, else single addresses."""
+        """Return addresses of nodes and pods: whole blocks if nodes may not borrow, else single addresses."""
         pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
         cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
         origin, ipam = Origin((cluster.place,)), self.parts.get("IPAMConfiguration")
@@ -220,13 +220,13 @@ def scheduling(registration: yaml.Node | None, origin: Origin) -> model.Scheduli
 
 
 def machine(found: dict[str, str], origin: Origin) -> model.Machine:
-    """Return the machine that a node's labels name, if it is a known model."""
+    """Return the machine named in a node's labels, if it is a known model."""
     name = found.get(_TYPE, "")
     return machine_of(Known(name, origin), origin) if machines.machine(CLOUD, name) else model.Machine()
 
 
 def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> model.Machine:
-    """Return a machine by its type, with its GPUs at a cloud, else at the one that knows it."""
+    """Return a machine by its type, with the GPUs of one cloud, else of the cloud that has the type."""
     types = mapped(kind, lambda name: (name,))
     owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
     if cloud in ("", CLOUD) and not owners:

@@ -144,7 +144,7 @@ class _Cluster:
     def _group(
         self, item: Object, cluster: model.Cluster, addresses: model.Addresses, subnets: dict[str, model.Subnet]
     ) -> model.NodePool | None:
-        """Read a group of machines; None for groups without nodes."""
+        """Read a group of machines; None for groups that are not nodes."""
         fields = Fields(CLOUD, "kops.group", MappingRecord(item.root, item.span))
         role = known(fields.text("role")) or "Node"
         if role == "Bastion":
