@@ -77,7 +77,7 @@ DATA = st.recursive(
 
 
 @pytest.mark.parametrize("name", ["settings", "intent", "rule"])
-def test_schemas_say_nothing_that_has_no_words(name: str) -> None:
+def test_every_schema_keyword_has_a_message(name: str) -> None:
     known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "pattern", "oneOf", "examples", "items",
              "properties", "additionalProperties", "required", "description", "title", "$schema", "$defs", "$ref"}  # fmt: skip
 

@@ -174,7 +174,7 @@ def test_a_partial_run_finds_all_that_a_commit_causes(data: st.DataObject, files
         (("kcheck.yaml",), {*JOBS, "infra/a/main.tf", "infra/b/main.tf"}, "2 clusters, 4 pools, 3 workloads checked."),
     ],
 )
-def test_hook_reports_what_a_commit_can_have_changed(
+def test_hook_reports_findings_that_a_commit_can_change(
     changed: tuple[str, ...], found: set[str], judged: str, write: Write
 ) -> None:
     files = {

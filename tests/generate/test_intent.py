@@ -358,7 +358,7 @@ def test_existing_files_do_not_change_the_result(here: Path) -> None:
     ("output", "told"),
     [("file", "File exists"), ("file/below", "File exists"), ("taken", "README.md: Is a directory")],
 )
-def test_where_nothing_can_be_written(output: str, told: str, here: Path) -> None:
+def test_unwritable_folder_is_an_error(output: str, told: str, here: Path) -> None:
     Path("file").write_text("mine\n")
     Path("taken/README.md").mkdir(parents=True)
     code, _, err = run("eks", "--nodes", "5", "--output", output, "--overwrite")

@@ -136,7 +136,7 @@ def test_zones_of_a_regional_cluster_are_assumed(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_nothing_is_made_of_unread_machines_or_sizes(
+def test_unread_machines_or_sizes_give_no_intent(
     machine: str, nodes: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(gke(tmp_path, machine=machine, nodes=nodes))

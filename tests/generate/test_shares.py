@@ -55,7 +55,7 @@ def test_the_usual_job_fits_into_a_share_of_a_flavor(totals: list[int], together
     assert [sum(part // together for part in own) for own in found] == jobs
 
 
-def test_queues_of_a_small_cluster_have_what_its_readme_says() -> None:
+def test_queues_of_a_small_cluster_equal_its_readme() -> None:
     """Four nodes in one zone and three in two others: rounding in each zone by itself gave the first team 7 of 10."""
     files = generate(intent.with_defaults("eks", {"nodes": 10, "job": {"nodes": 4}})).files
     objects = yaml.safe_load_all(files["kubernetes/kueue.yaml"])

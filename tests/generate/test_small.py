@@ -53,7 +53,7 @@ def test_twenty_nodes_are_few_lines(cloud: str, kind: str) -> None:
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("parts", [(), ("storage",), ("monitoring",), ("monitoring", "storage"), ("tests", "quotas")])
-def test_parts_name_nothing_that_is_not_there(cloud: str, parts: tuple[str, ...], tmp_path: Path) -> None:
+def test_parts_refer_only_to_existing_names(cloud: str, parts: tuple[str, ...], tmp_path: Path) -> None:
     output = made(cloud, "gpu", *parts)
     assert [(one.rule, one.message) for one in output.result.findings] == []
     code = {path: data for path, data in output.files.items() if path.endswith(FORMATTED)}

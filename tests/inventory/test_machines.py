@@ -189,7 +189,7 @@ def test_flags_of_kubeadm_are_read(command: str, cidr: str, read: Callable[..., 
         ("apt-get update", ""),
     ],
 )
-def test_nodes_of_which_nothing_is_read_are_named(script: str, tool: str, write: Callable[..., Path]) -> None:
+def test_unread_nodes_are_named(script: str, tool: str, write: Callable[..., Path]) -> None:
     write({"main.tf": machine(script)})
     reading = reader.read(Tree(["."]), Config())
     assert not reading.inventory.clusters

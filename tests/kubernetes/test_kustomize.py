@@ -189,7 +189,7 @@ def test_a_deleted_object_is_not_judged(check: Check) -> None:
         ("digest: sha256:ab", "nginx@sha256:ab  (deployment.yaml:12:18 <- kustomization.yaml:2:32)"),
     ],
 )
-def test_images_point_to_what_decides_them(entry: str, value: str, write: Write) -> None:
+def test_images_point_to_the_value_that_decides_them(entry: str, value: str, write: Write) -> None:
     text = f"resources: [deployment.yaml]\nimages: [{{name: nginx, {entry}}}]\n"
     found = workloads(write, {"kustomization.yaml": text, "deployment.yaml": DEPLOYMENT})
     assert found["image .:Deployment/web/web"]["text"] == value

@@ -44,7 +44,7 @@ def test_template_of_an_unknown_kind(read: Read, path: str, beside: str, pods: i
     assert [known(image.text) for image in workload.images] == ["quay.io/example/train:1"]
 
 
-def test_number_of_unknown_kinds_names_what_is_missing(read: Read) -> None:
+def test_unknown_number_of_pods_names_the_missing_field(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("example.org/Thing", under("spec.worker.template"))}).workloads
     assert isinstance(workload.pods, Unknown)
     assert "`spec.worker.replicas` is not set" in workload.pods.reason

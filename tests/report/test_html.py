@@ -176,7 +176,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
 
 
 @pytest.mark.slow
-def test_savings_of_several_findings_are_of_one_run(check: Check) -> None:
+def test_savings_of_several_findings_come_from_one_run(check: Check) -> None:
     autoscaler = '  auto_scaler_profile {\n    scale_down_unneeded  = "40m"\n    empty_bulk_delete_max = 1\n  }\n'
     pool = """\
 resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
@@ -408,7 +408,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("payloads", [corpus.PAYLOADS, corpus.PAYLOADS[:1], corpus.PAYLOADS[4:6]], ids=len)
-def test_nothing_of_a_repository_is_markup(payloads: tuple[str, ...], write: Write) -> None:
+def test_text_of_a_repository_is_never_markup(payloads: tuple[str, ...], write: Write) -> None:
     write(corpus.files(payloads))
     page = Page(printed("--info", "--show-undecided"))
     assert page.foreign() == []

@@ -97,7 +97,7 @@ def tree(write: Write) -> Path:
 
 
 @pytest.mark.usefixtures("tree")
-def test_a_cluster_that_was_not_judged_is_named_with_what_it_needs() -> None:
+def test_unjudged_cluster_is_named_with_its_missing_input() -> None:
     output = text("check", ".")
     assert "nothing found in what was checked" in output
     assert "1 workload checked." in output

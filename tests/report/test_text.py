@@ -181,7 +181,7 @@ def test_capacity_says_when_the_limits_of_its_walls_are_old(
 
 
 @pytest.mark.medium
-def test_generate_says_when_what_it_chose_by_is_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generate_warns_about_outdated_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = {}
     for day in ("2026-11-22", "2028-01-01"):

@@ -172,7 +172,7 @@ def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, che
     [("", False), (RUNTIME.replace("KIND", "TrainingRuntime"), False), (RUNTIME, True)],
     ids=["none", "another", "own"],
 )
-def test_runtime_says_what_a_train_job_does_not(runtime: str, decided: bool, check: Check) -> None:
+def test_runtime_supplies_missing_fields_of_a_train_job(runtime: str, decided: bool, check: Check) -> None:
     text = "---".join(part for part in (TRAINJOB, runtime.replace("KIND", "ClusterTrainingRuntime")) if part)
     result = check({"job.yaml": text}, LARGE)
     assert ("gang-missing" in found(result)) == decided

@@ -114,7 +114,7 @@ def test_queues_of_one_name_are_alternatives(check: Check) -> None:
         ("nvidia/cuda:12.4.0-base-ubuntu22.04", False),
     ],
 )
-def test_shared_memory_is_for_what_has_nccl(image: str, told: bool, check: Check) -> None:
+def test_shared_memory_is_judged_only_for_programs_with_nccl(image: str, told: bool, check: Check) -> None:
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
 
 

@@ -232,7 +232,7 @@ def test_the_agent_scheduler_of_volcano_schedules_no_jobs(check: Check) -> None:
     ("quota", "more", "told"),
     [(128, "", []), (129, "", ["128 at most"]), (129, "\n  cluster_autoscaling {\n    enabled = true\n  }", [])],
 )
-def test_a_quota_above_what_the_pools_can_have(quota: int, more: str, told: list[str], check: Check) -> None:
+def test_quota_above_the_size_of_the_pools_is_reported(quota: int, more: str, told: list[str], check: Check) -> None:
     """Where node auto-provisioning adds pools, nobody knows what the cluster can have."""
     terraform = f"""
 resource "google_container_cluster" "train" {{

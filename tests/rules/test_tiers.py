@@ -68,7 +68,7 @@ def test_qos_class_of_the_highest_tier_is_judged(resources: str, expected: str |
     ("other", "expected"),
     [("low", "warning"), ("high", None), ("unheard-of", None)],
 )
-def test_only_lower_tiers_beside_it_count(other: str, expected: str | None, check: Check) -> None:
+def test_only_lower_tiers_on_the_same_nodes_count(other: str, expected: str | None, check: Check) -> None:
     assert severity(check, job("top", "high", ""), job("other", other, SOME)) == expected
 
 

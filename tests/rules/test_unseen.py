@@ -240,7 +240,7 @@ spec:
     ('{nodes: "0", reasons: [Drifted]}', 1),
     ('{nodes: "0", reasons: [Empty]}, {nodes: 10%}', 1),
 ])  # fmt: skip
-def test_a_budget_protects_from_what_it_names(budget: str, found: int, check: Check) -> None:
+def test_budget_protects_from_the_named_reasons(budget: str, found: int, check: Check) -> None:
     result = check({"pool.yaml": NODE_POOL.replace("BUDGET", budget)})
     assert len(told(result, "karpenter-disrupts-training")) == found
 

@@ -49,7 +49,7 @@ def test_the_room_of_pools_is_summed_once_a_workload(check: Check, monkeypatch: 
 
 
 @pytest.mark.medium
-def test_nothing_is_asked_of_a_pool_behind_its_refusal(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_stop_at_the_first_refusal_of_a_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes, pairs = counted(placement, "_size", monkeypatch), counted(placement, "fit", monkeypatch)
     check(bench_growth.selected(6))
     assert 0 < len(sizes) < len(pairs) / 2

@@ -230,7 +230,7 @@ def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable
     assert first["source"].startswith("https://")
 
 
-def test_a_range_in_which_no_node_fits_says_what_one_takes(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_range_too_small_for_a_node_prints_the_need_of_one(capacity: Callable[..., dict[str, Any]]) -> None:
     first = capacity(eks(prefix=26, types='["p5.48xlarge"]'))["walls"][0]
     assert (first["nodes"], first["arithmetic"]) == (0, "10.0.0.0/26 has 59 usable addresses, a node takes 100")
 
@@ -273,7 +273,7 @@ def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[
     assert wall["before_target"] is None
 
 
-def test_the_sentence_says_that_something_is_open(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_summary_says_that_a_wall_is_undecided(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
     summary = capacity(text)["summary"]
     assert summary.startswith("Not known: address space of subnet aws_subnet.nodes (var.type has no value). ")

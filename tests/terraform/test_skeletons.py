@@ -51,7 +51,7 @@ def test_skeletons_are_formatted_like_terraform_fmt(path: str, terraform: str) -
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_skeleton_declares_what_it_uses(path: str) -> None:
+def test_skeleton_declares_every_name_it_uses(path: str) -> None:
     """Every reference leads somewhere: whatever a call says, no evaluation error is left in the fields."""
     configuration = missing_modules.load(path)
     assert not configuration.problems

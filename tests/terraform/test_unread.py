@@ -93,7 +93,7 @@ def test_a_module_that_is_not_read_is_said_once(write: Write) -> None:
         ("off", "acme/eks/aws", "count = 0", ""),
     ],
 )
-def test_unread_modules_are_reported_by_what_they_may_create(
+def test_unread_modules_are_reported_with_the_objects_they_may_create(
     name: str, source: str, body: str, kind: str, write: Write
 ) -> None:
     write({"main.tf": call(name, source, body)})

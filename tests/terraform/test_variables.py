@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_read_may_set_what_no_later_file_sets(name: str, w
     assert evaluate("var.own", ".", Config())["reason"] == f"{name}, which could not be read, may set it"
 
 
-def test_a_file_that_is_not_asked_for_sets_nothing(write: Write) -> None:
+def test_unrequested_variable_file_sets_nothing(write: Write) -> None:
     write({"main.tf": SIZED.replace("var.size", "3"), "secret.tfvars": b"\0GITCRYPT\0"})
     result = linter.run(Tree(["."]), Config())
     assert not result.undecided

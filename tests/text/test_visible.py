@@ -61,7 +61,7 @@ def test_lines_stay_lines_with_their_tabs() -> None:
 
 @pytest.mark.medium
 @given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_json_loses_nothing(text: str) -> None:
+def test_json_keeps_every_character(text: str) -> None:
     document = escape.json_text({text: text}, indent=1)
     assert json.loads(document) == {text: text}
     assert visible_lines(document) == document

@@ -235,7 +235,7 @@ def test_eval_says_value_reason_and_origins() -> None:
         (["- 5"], -5),
     ],
 )
-def test_eval_takes_what_begins_with_a_minus(arguments: list[str], value: int, write: Write) -> None:
+def test_eval_accepts_expressions_that_begin_with_a_minus(arguments: list[str], value: int, write: Write) -> None:
     write({"main.tf": 'variable "n" {}\n'})
     result = run("eval", *arguments)
     assert result.exit_code == 0, result.output

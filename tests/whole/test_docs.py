@@ -374,7 +374,7 @@ def test_pages_name_silencing_and_silenced_rules() -> None:
 
 
 @pytest.mark.medium
-def test_limits_know_what_uses_them() -> None:
+def test_limits_list_the_rules_that_use_them() -> None:
     pages = markdown_pages.pages()
     assert "`pool-over-quota`" in pages["docs/limits/eks/pool.quota.md"]
     assert (

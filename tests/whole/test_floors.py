@@ -313,7 +313,7 @@ def spellings(module: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def test_words_do_not_import_syntax() -> None:
+def test_words_use_values_not_syntax() -> None:
     """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
     assert (
         offenders((module, spellings(module)) for module in modules({"engine"}) if module.startswith("engine.words"))

@@ -59,7 +59,7 @@ def test_bytes_outside_a_fix_stay(number: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
-def test_same_output_twice(number: int) -> None:
+def test_two_runs_have_the_same_output(number: int) -> None:
     """Whatever the order of sets is."""
     code = "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()"
     arguments = [sys.executable, "-c", code, "check", ".", "--info", "--show-undecided", "--nodes", "1000"]

@@ -182,7 +182,7 @@ def test_objects_of_a_controller_are_not_refused() -> None:
     assert not refusals(policy, job, {})
 
 
-def test_every_word_of_the_table_is_of_use() -> None:
+def test_every_word_of_the_table_is_used() -> None:
     """Words that no rule can name, and that no exported rule needs in turn, are not in the table."""
     used = {variable.name for one in policies() for variable in one.variables}
     texts = "".join(variable.expression for one in policies() for variable in one.variables)
@@ -195,7 +195,7 @@ def test_every_word_of_the_table_is_of_use() -> None:
     assert unused == []
 
 
-def test_every_parameter_is_of_use_and_computed() -> None:
+def test_every_parameter_is_used_and_computed() -> None:
     needed = {name for one in policies() for name in one.parameters}
     assert needed == set(table.table()["parameters"])
 

@@ -93,7 +93,7 @@ def test_edits_of_an_action_equal_those_of_fix(name: str, write: Write) -> None:
             assert made(state, plan) == {file.path: file.new for file in written.files}
 
 
-def test_a_title_says_what_a_fix_may_cost(check: Check) -> None:
+def test_title_states_the_cost_of_a_fix(check: Check) -> None:
     check({"main.tf": SUBNET})
     titles = [actions.fix_title(finding) for finding in snapshot().result.findings if finding.fix is not None]
     assert titles == ['Set sku_tier = "Standard" (costs: the bill or the behaviour changes)']

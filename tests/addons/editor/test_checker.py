@@ -80,7 +80,7 @@ def test_after_each_edit_all_is_as_if_it_was_checked_anew(folder: Path) -> None:
     assert partial
 
 
-def test_first_comes_what_is_about_the_edited_file(folder: Path) -> None:
+def test_findings_of_the_edited_file_come_first(folder: Path) -> None:
     again = make()
     list(again.check({}))
     for texts in edits(folder):

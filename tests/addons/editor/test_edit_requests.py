@@ -60,7 +60,7 @@ def titled(found: list[types.CodeAction], begin: str) -> types.CodeAction:
     return action
 
 
-def test_a_fix_is_confirmed_and_mends_what_was_found(folder: Path) -> None:
+def test_confirmed_fix_removes_its_finding(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         shown = await own.rules(address, RULE)

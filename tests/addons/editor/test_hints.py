@@ -100,7 +100,7 @@ def test_only_the_lines_that_are_asked_for_are_worked_out(write: Write) -> None:
     assert len(hints(state, source, 0, len(source.data))) == MOST
 
 
-def test_of_what_is_not_made_only_the_count_is_shown(write: Write) -> None:
+def test_block_without_instances_shows_only_its_count(write: Write) -> None:
     code = 'resource "x_y" "z" {\n  count = var.on ? 1 : 0\n  size = local.n\n}\nlocals {\n  n = length("abc")\n}\n'
     write({"main.tf": f'variable "on" {{\n  default = false\n}}\n{code}'})
     assert labels(snapshot(), "main.tf") == [(5, "= 0"), (9, "= 3")]

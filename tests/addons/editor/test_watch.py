@@ -208,7 +208,7 @@ def test_wrong_usage_is_explained(arguments: tuple[str, ...], write: Write, watc
     assert "no such file or folder" in output or "The settings cannot be used\n  " in output
 
 
-def test_a_change_that_is_nothing_to_kcheck_is_not_mentioned(write: Write, watched: Watched) -> None:
+def test_irrelevant_change_is_not_mentioned(write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
 
     def notes() -> list[str]:

@@ -88,7 +88,7 @@ def test_times_of_files_do_not_count(top: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["node_modules/a.js", ".terraform/providers/aws", ".venv/lib/a.py", "infra/.cache/a"])
-def test_folders_that_nothing_reads_do_not_count(name: str, top: Path) -> None:
+def test_unread_folders_do_not_change_the_key(name: str, top: Path) -> None:
     (top / ".terraform").mkdir()
 
     def write() -> None:

@@ -100,7 +100,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
     assert rows(fleet / "out") == undisturbed
 
 
-def test_a_run_that_is_ended_as_it_begins_says_nothing(fleet: Path) -> None:
+def test_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
     with start(COMMAND, fleet) as process:
         server = wait_for(lambda: next((one for one in children(process.pid) if has_loaded(one, "msgspec")), None))
         own = children(process.pid)

@@ -95,7 +95,7 @@ def test_shared_lists_exceeded_limits_first(folder: Path) -> None:
     ]
 
 
-def test_money_never_takes_the_unknown_for_nothing(folder: Path) -> None:
+def test_money_never_counts_unknown_waste_as_0(folder: Path) -> None:
     """research also has a repository that failed; the copy may be the cluster of trainer."""
     found = ask(str(folder), question("money").sql)
     assert [dict(zip(found.columns, row, strict=True)) for row in found.rows] == [

@@ -48,7 +48,7 @@ def test_quotas_by_code_or_by_name(limits: Callable[..., Stated]) -> None:
     assert found.accounts["sub", ""] == {"standardDSv5Family": 9600, "gke.quota.all_cpus": 32}
 
 
-def test_nothing_is_said_of_an_unknown_account(limits: Callable[..., Stated]) -> None:
+def test_unknown_account_has_no_limits(limits: Callable[..., Stated]) -> None:
     assert limits(LIST).of_account("", "us-east-1", P) is None
 
 

@@ -96,7 +96,7 @@ def test_workspaces_are_entries_of_their_own(write: Write) -> None:
     assert "up to 300 today" in Path("kcheck.yaml").read_text()
 
 
-def test_written_is_what_was_shown_and_then_nothing_is_to_do(write: Write) -> None:
+def test_written_files_equal_the_shown_diff(write: Write) -> None:
     write({"main.tf": CLUSTER, ".github/CODEOWNERS": "* @team\n"})
     shown = init()
     written = init("--write")

@@ -198,7 +198,7 @@ def test_samples_have_time_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     assert question(network._replace(end=END + 10_000), "").end == END + 180
 
 
-def test_without_an_address_nothing_is_asked() -> None:
+def test_without_an_address_no_request_is_sent() -> None:
     result = CliRunner().invoke(cli, ["usage", "record"])
     assert (result.exit_code, "give --prometheus URL" in result.stderr) == (2, True)
 

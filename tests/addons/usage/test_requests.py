@@ -223,7 +223,7 @@ def test_gpus_of_a_job_that_asks_for_none_any_more_are_not_judged(write: Write) 
     assert told(checked(write, job("{requests: {cpu: 1}}"), ran(cards({0: 600})))) == []
 
 
-def test_check_says_what_was_measured(write: Write) -> None:
+def test_check_prints_the_measured_time_and_pods(write: Write) -> None:
     found = ran(STEADY)
     found.lacks = [Lack("gpu", "no DCGM exporter; install it")]
     others = [job("{requests: {cpu: 1}}").replace("name: sum", f'name: "{name}"') for name in ("other", "${NAME}")]

@@ -36,7 +36,7 @@ def week() -> Week:
     return standard.standard(days=1)
 
 
-def test_the_standard_week_is_what_it_is_meant_to_be() -> None:
+def test_standard_week_has_its_specified_totals() -> None:
     week = standard.standard()
     pods = truth(week)
     assert len(pods) == len(week.pods) > 200
@@ -115,7 +115,7 @@ def test_a_real_prometheus_has_what_is_true(url: str, week: Week) -> None:
     assert [(labels["pod"], value) for labels, value in busy] == [("nvidia-dcgm-exporter-rch-0", 1)]
 
 
-def test_the_script_says_what_it_needs(tmp_path: Path) -> None:
+def test_script_names_missing_programs(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, ROOT / "scripts" / "prometheus", "--week"],
         check=False, capture_output=True, text=True, env={"PATH": str(tmp_path)},

@@ -139,13 +139,13 @@ def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable
         ("", "us-central1"),
     ],
 )
-def test_prices_are_of_the_region_or_the_nearest_known_one(region: str, of: str) -> None:
+def test_prices_come_from_the_region_or_the_nearest_known_one(region: str, of: str) -> None:
     found = machines.price("gke", "n2-standard-8", spot=False, region=region)
     assert found is not None
     assert found.region == of
 
 
-def test_machines_of_westeurope_do_not_cost_what_they_do_in_westus2() -> None:
+def test_prices_differ_by_region() -> None:
     own, other = (
         machines.price("aks", "Standard_ND96isr_H100_v5", spot=False, region=one) for one in ("westeurope", "westus2")
     )
@@ -217,7 +217,7 @@ def test_cost_of_pools_together(
 
 
 @pytest.mark.slow
-def test_waste_of_an_autoscaler_counts_what_grows(write: Write) -> None:
+def test_waste_counts_only_growing_pools(write: Write) -> None:
     write({"main.tf": AKS + POOL % (1, 1, 600, "Standard_ND96isr_H100_v5")})
     (finding,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "idle-nodes-kept-long"]
     # ten minutes less five on 600 nodes are 50 node-hours, and a little for what waits behind them

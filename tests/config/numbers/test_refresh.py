@@ -117,7 +117,7 @@ def test_flags_of_an_autoscaler_made_of_the_core_are_those_of_the_core(
     ]
 
 
-def test_without_write_nothing_changes(tmp_path: Path, flag_file: Path) -> None:
+def test_refresh_without_write_changes_nothing(tmp_path: Path, flag_file: Path) -> None:
     before = flag_file.read_bytes()
     repository = tmp_path / "gits" / "autoscaler.git"
     committed(repository, "cluster-autoscaler-1.15.0", {CODE: MAIN % ""})

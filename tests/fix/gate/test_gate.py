@@ -792,7 +792,7 @@ def test_settings_of_then_that_make_no_sense(write: Write, git: Git) -> None:
     assert " kubenet-retiring: " in result.stdout
 
 
-def test_a_branch_is_compared_with_where_it_began(write: Write, git: Git) -> None:
+def test_branch_is_compared_with_its_merge_base(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a"), "b.txt": ""})
     git("switch", "-qc", "work")
     commit(git, write, {"w.tf": cluster("w")})

@@ -124,7 +124,7 @@ def test_several_rules_share_a_comment(write: Write) -> None:
     assert after.count("# kcheck: ignore[") == len(added(text, after))
 
 
-def test_a_list_over_several_lines(write: Write) -> None:
+def test_comment_is_added_to_a_list_over_several_lines(write: Write) -> None:
     text = """\
 resource "azurerm_subnet" "nodes" {
   name = "nodes"

@@ -89,7 +89,7 @@ def gpus(data: dict[str, Any]) -> dict[str, Any]:
     return next(pool for pool in data["pools"] if "gpu-pool" in pool["id"])
 
 
-def test_modules_use_what_others_put_out(read: Callable[..., dict[str, Any]]) -> None:
+def test_modules_use_outputs_of_other_modules(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": blueprint()})
     (cluster,), (subnet,), (pods,) = data["clusters"], data["subnets"], data["pod_ranges"]
     assert (of(cluster, "name"), of(cluster, "location"), of(cluster, "target")) == ("train", "europe-west4", 210)

@@ -164,7 +164,7 @@ def test_a_pool_whose_condition_is_false_is_not_made(read: Read) -> None:
     assert not read({"stack.yaml": STACK.replace('Default: "true"', 'Default: "false"')}).pools
 
 
-def test_a_fix_writes_nothing_in_the_words_of_terraform(write: Write) -> None:
+def test_fixes_write_no_terraform_into_templates(write: Write) -> None:
     write({"stack.yaml": STACK.replace("1.29", "1.33")})
     assert not fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe")).files
 

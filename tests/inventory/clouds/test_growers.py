@@ -85,7 +85,7 @@ def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Check)
 @pytest.mark.parametrize(
     ("more", "told"), [("", True), (RIGHTS, False), ("karpenter:\n  version: 1.2.0\n", False)], ids=str
 )
-def test_eksctl_says_what_may_grow_a_group(more: str, told: bool, check: Check) -> None:
+def test_grower_of_a_group_comes_from_eksctl(more: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": CONFIG + more, "job.yaml": JOB}))
     assert ("autoscaler-missing" in found) == told
 

@@ -238,7 +238,7 @@ def test_an_element_chosen_by_an_unknown_key(read: Callable[[str], Result]) -> N
 
 
 @pytest.mark.parametrize("default", ['""', "null"])
-def test_a_range_that_nobody_gives(default: str, read: Callable[[str], Result]) -> None:
+def test_range_without_a_value_is_a_missing_input(default: str, read: Callable[[str], Result]) -> None:
     word = "empty" if default == '""' else "null"
     result = read(
         f'variable "cidr" {{\n  default = {default}\n}}\n'
@@ -318,7 +318,9 @@ def test_all_candidates_decide_alike(
 
 
 @pytest.mark.parametrize(("tiers", "decided"), [(("Standard", "Premium"), True), (("Free", "Standard"), False)])
-def test_rules_try_what_a_field_may_be(tiers: tuple[str, str], decided: bool, read: Callable[[str], Result]) -> None:
+def test_rules_try_each_candidate_of_a_field(
+    tiers: tuple[str, str], decided: bool, read: Callable[[str], Result]
+) -> None:
     result = read(
         f"""
 variable "env" {{}}
@@ -340,7 +342,7 @@ resource "azurerm_kubernetes_cluster" "c" {{
     assert "free-control-plane" not in result.findings
 
 
-def test_every_undecided_check_names_what_it_waits_for(write: Write) -> None:
+def test_every_undecided_check_names_its_missing_input(write: Write) -> None:
     autoscaler = """
 apiVersion: apps/v1
 kind: Deployment

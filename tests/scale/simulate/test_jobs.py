@@ -145,7 +145,7 @@ def test_jobs_of_a_queue_share_its_quota(write: Write) -> None:
     assert "the 2 jobs of the queue gpus are submitted together" in one.assumed
 
 
-def test_claimed_gpus_count_as_what_kueue_maps_them_to(write: Write) -> None:
+def test_claimed_gpus_count_as_their_mapped_resource(write: Write) -> None:
     """A quota of a resource that stands for a device class limits the jobs that claim such devices."""
     claim = """
 apiVersion: resource.k8s.io/v1

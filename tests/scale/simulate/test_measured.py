@@ -64,7 +64,7 @@ def test_unmeasured_delays_come_from_the_profile(write: Write) -> None:
     assert one.delays.quick == parameters.loop_times(33)[0], "the loop is still a range"
 
 
-def test_a_measured_loop_is_no_range(write: Write) -> None:
+def test_measured_loop_has_no_range(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {loop: 500ms}\n", "main.tf": CLUSTER})
     assert one.delays.quick is None
     assert (one.case.cloud.loop, one.case.cloud.loop_per_node) == (0.5, 0)

@@ -29,7 +29,7 @@ def test_events_take_their_share() -> None:
     assert client.send(100, 10)[0] == pytest.approx(100), "the other events are gone"
 
 
-def test_nothing_is_sent_when_time_is_up() -> None:
+def test_no_request_is_sent_after_the_end() -> None:
     client = Client(5, 0)
     end, number = client.send(0, 100, until=3)
     assert (round(end, 6), number) == (3, 15)

@@ -128,7 +128,7 @@ def test_no_new_folder_is_left_if_a_file_cannot_be_written(tmp_path: Path, monke
     assert names(tmp_path) == []
 
 
-def test_a_new_file_in_a_diff_is_what_git_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_file_in_a_diff_applies_with_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new = File(str(tmp_path / "a" / "c.yml"), "a/c.yml", b"", b"one\ntwo", fresh=True)
     text = save.diff(new).text.encode()

@@ -42,7 +42,7 @@ def test_hidden_folders_are_read_but_for_a_closed_list(write: Write) -> None:
     assert tree.skipped == []
 
 
-def test_folders_of_others_are_named_if_they_hold_something_of_ours(write: Write) -> None:
+def test_third_party_folders_with_relevant_files_are_named(write: Write) -> None:
     write({"vendor/a/main.tf": CLUSTER, "b/vendor/pod.yaml": POD, "testdata/x.yaml": POD, "c/vendor/a.go": "package a"})
     tree = Tree(["."])
     (note,) = tree.skipped

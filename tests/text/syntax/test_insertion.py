@@ -35,7 +35,7 @@ pytestmark = pytest.mark.medium
     ("text", "append"),
     [pytest.param("? a\nb:\n  c: 1\n", False, id="explicit key"), pytest.param("a: 1\n", True, id="item of a map")],
 )
-def test_places_where_nothing_can_be_added(text: str, append: bool) -> None:
+def test_uneditable_places_are_refused(text: str, append: bool) -> None:
     node = next(yaml.documents(Source("a.yaml", text.encode()))).root
     assert node is not None
     change = Change(

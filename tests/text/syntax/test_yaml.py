@@ -472,7 +472,7 @@ def test_duplicate_keys_are_all_kept() -> None:
     ]
 
 
-def test_get_where_there_is_nothing() -> None:
+def test_get_of_a_missing_path_is_none() -> None:
     tree = root("a: [1, {b: 2}]\nc: x\n'0': y\n")
     assert get(None, "a") is None
     assert get(tree) is tree
@@ -690,7 +690,7 @@ def test_literals_read_back_as_the_same_value(written: yaml.Plain, style: Style,
 
 
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
-def test_literal_refuses_what_reads_back_differently(number: int) -> None:
+def test_literal_refuses_values_that_read_back_differently(number: int) -> None:
     with pytest.raises(ValueError, match="does not fit 64 bits"):
         literal(number)
 
