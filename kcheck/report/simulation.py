@@ -380,10 +380,8 @@ def _data(outcome: SimulationResult, savings: list[FixSaving] | None) -> dict[st
         **_ends("dollars", None if spent is None else (spent.least, spent.most, cost(outcome.case, summary))),
         "unpriced_nodes": outcome.unpriced,
         "jobs": [
-            {
-                "name": one.name, "nodes": one.pods, "start": _whole(times.start), "done": _whole(times.done),
-                "held": times.held,
-            }
+            {"name": one.name, "nodes": one.pods, "held": times.held}
+            | {name: _whole(getattr(times, name)) for name in ("start", "done")}
             for one, times in zip(scenario.case.jobs, summary.jobs, strict=True)
         ],
         "interrupted": summary.interrupted, "lost": round(summary.lost), "failed": summary.failed,

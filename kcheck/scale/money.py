@@ -57,7 +57,7 @@ def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost
 def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
     """List the prices of nodes, the largest share of the cost first."""
     ranked = sorted(kinds.items(), key=lambda kind: -kind[0].mills * kind[1])
-    return tuple(_rate(price, count) for price, count in ranked)
+    return tuple(Rate(n, one.mills, one.machine or None, one.market, one.region) for one, n in ranked)
 
 
 class Line(Struct, frozen=True):
@@ -119,8 +119,4 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
 def rate(pool: NodePool, world: World) -> Value[Rate]:
     """Return the price of a pool's node-hour; null if unknown."""
     price = world.numbers.price(pool)
-    return computed(pool, None if price is None else _rate(price, 1))
-
-
-def _rate(price: Price, nodes: int) -> Rate:
-    return Rate(nodes, price.mills, price.machine or None, price.market, price.region)
+    return computed(pool, None if price is None else rates(Counter((price,)))[0])

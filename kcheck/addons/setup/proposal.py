@@ -208,7 +208,7 @@ def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[li
         if len({cluster.id for cluster, _ in names}) == 1:
             cluster, path = names[0]
             found.setdefault((cluster.root, cluster.environment), {})[path] = None
-        elif not any(_is_in_root(cluster.root, folder) for cluster, _ in clusters):  # two clusters of one root
+        elif not any(one.root in (".", "/".join(folder[: one.root.count("/") + 1])) for one, _ in clusters):
             left["/".join(folder[:_DEPTH])] = None
     wanted = [replace(entry, manifests=tuple(found.get((entry.root, entry.name), ()))) for entry in entries]
     return wanted, list(left)
@@ -221,10 +221,6 @@ def _unassigned_folders(inventory: Inventory) -> Iterator[list[str]]:
         if thing not in inventory.cluster_of and folder and folder not in seen:
             seen.add(folder)
             yield folder.split("/")
-
-
-def _is_in_root(root: str, folder: list[str]) -> bool:
-    return root == "." or folder[: root.count("/") + 1] == root.split("/")
 
 
 def _folder_names(cluster: Cluster) -> set[str]:

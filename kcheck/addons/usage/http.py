@@ -147,7 +147,8 @@ class Server:
                 if 300 <= response.status < 400:
                     raise HttpError(self._redirected(response, path))
                 body = b"".join(self._unpacked(response, end))
-            return Answer(response.status, body), _seconds(response.headers.get("Retry-After", ""))
+            wait = response.headers.get("Retry-After", "").strip()  # a date is not waited for
+            return Answer(response.status, body), float(wait) if _DIGITS.fullmatch(wait) else 0.0
         except HTTPError as error:
             raise self._explained(error) from error
 
@@ -241,8 +242,3 @@ def advice(access: Access, status: int) -> str:
 def _system(error: Exception) -> str:
     cause = error.__cause__ or error.__context__
     return (cause.strerror or str(cause)) if isinstance(cause, OSError) else "refused"
-
-
-def _seconds(text: str) -> float:
-    """Parse Retry-After in seconds; 0 for dates, which are not waited for."""
-    return float(text.strip()) if _DIGITS.fullmatch(text.strip()) else 0.0

@@ -115,7 +115,7 @@ def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
 def container(node: yaml.Target, group: str, owner: str, at: int) -> model.Container:
     """Read one container."""
     name = written(node, "name")
-    resource = _gpu(node)
+    resource = next(filter(_is_gpu, _resources(node)), "")
     request, limit = _cards(node, resource or names.NVIDIA)
     named, words = dict.fromkeys(_resources(node)), _words(node)
     extended = (name for name in named if "/" in name and not _is_gpu(name))
@@ -176,11 +176,6 @@ def _words(node: yaml.Target) -> str:
         named = (yaml.get(variable, key) for key in ("name", "value"))
         parts += [part.text for part in named if isinstance(part, yaml.Scalar)]
     return " ".join(parts)
-
-
-def _gpu(node: yaml.Target) -> str:
-    """Return the resource name of a container's GPUs; '' if it requests none."""
-    return next(filter(_is_gpu, _resources(node)), "")
 
 
 def _is_gpu(name: str) -> bool:

@@ -194,7 +194,7 @@ def _limited(scenario: Scenario, world: World) -> Scenario:
     wall = _stopping_wall(world, cluster, nodes)
     if wall is not None:
         case = replace(case, ceiling=wall.nodes.high)
-    return replace(scenario, case=case, wall=wall)
+    return replace(scenario, case=case, wall=wall, idle=money.month(cluster, world, idle=True))
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
@@ -235,12 +235,12 @@ def _delays(
     return settings, notes, parameters.with_measured(world.config, cluster, cloud, quick)
 
 
-def _written(world: World, cluster: Cluster, karpenter: list[KarpenterPool]) -> dict[str, tuple[str, str]]:
+def _written(world: World, cluster: Cluster, karpenter: list[NodePool]) -> dict[str, tuple[str, str]]:
     """Return name and place of the settings of a run that the code has."""
     own = world.autoscaling.autoscaler(cluster)
     fields = ("unneeded_time", "bulk_delete", "provision_time", "delay_after_add") if own and not karpenter else ()
     found = [(name, getattr(own, name)) for name in fields]
-    found += [("unneeded_time", one.consolidate_after) for one in karpenter]
+    found += [("unneeded_time", one.consolidate_after) for one in _karpenter_pools(world, karpenter)]
     return {
         name: (last_key(origin.path).removeprefix("--"), origin.written.location)
         for name, value in found

@@ -75,7 +75,7 @@ def notes(bill: Bill) -> list[Note]:
     found = (
         Note("Node pools", tuple(_pools(bill))),
         Note("Prices", tuple(_prices(bill))),
-        Note(f"Pods without {_article(bill.by)} {bill.by}", tuple(_nameless(bill))),
+        Note(f"Pods without {'an' if bill.by[0] in 'aeo' else 'a'} {bill.by}", tuple(_nameless(bill))),
         Note("Queues", tuple(_queues(bill))),
         Note("Not measured", tuple(_lacks(bill))),
         Note("Not found in the code", tuple(_strangers(bill))),
@@ -83,10 +83,6 @@ def notes(bill: Bill) -> list[Note]:
         Note("Doubts", tuple(_some(f"{one.what}: {one.why}" for one in bill.joined.doubts))),
     )
     return [note for note in found if note.lines]
-
-
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeo" else "a"
 
 
 def _some(lines: Iterable[str]) -> Iterator[str]:
