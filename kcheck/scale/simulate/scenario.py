@@ -136,9 +136,9 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
     assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
-    idle, used = money.month(cluster, world, idle=True), _karpenter_pools(world, chosen) if settings.karpenter else []
-    found = Scenario(case, cluster, job, assumed, delays, idle=idle, written=_written(world, cluster, used))
-    return _limited(replace(found, risk=_deadlock(world, found, chosen)), world)
+    found = Scenario(case, cluster, job, assumed, delays)
+    written = _written(world, cluster, chosen if settings.karpenter else [])
+    return _limited(replace(found, risk=_deadlock(world, found, chosen), written=written), world)
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
