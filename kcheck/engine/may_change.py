@@ -159,8 +159,8 @@ class _Judge:
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
 
-_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:[ \t]+\S+){2,})")
-"""A comment behind a value: three words or more, and no mark of a tool such as `renovate:`."""
+_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround))")
+"""A comment behind a value: three words or more, or a workaround; no mark of a tool such as `renovate:`."""
 
 
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
@@ -169,7 +169,8 @@ _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 
 _WHY = regex(
     r"(?i)\b(?:because|since|so that|due to|must|should|needs?|never|only|don'?t|do not|avoid|otherwise|enough|"
-    r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to|simplif(?:y|ies)|simplicity|no \w+ by default)\b"
+    r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to|simplif(?:y|ies)|simplicity|workaround|constraint|"
+    r"no \w+ by default)\b"
 )
 """A word by which a comment above a value says why it is so, or may not be another."""
 

@@ -1563,6 +1563,7 @@ spec:
     ("comment", "reason"),
     [
         ("# keep cluster alive to inspect results", "keep cluster alive to inspect results"),
+        ("# CI workaround", "CI workaround"),
         ("", ""),
         ("# see below", ""),
         ("# renovate: some mark of a tool", ""),
@@ -1676,6 +1677,42 @@ resource "google_container_node_pool" "jobs" {{
     found = only("slow-upgrades", check, {"main.tf": code}, Config(nodes={"": 900}))
     assert (found.fix is not None) is fixed
     assert fixed or "today it ends at 3" in found.help
+
+
+def test_eks_upgrades_no_number_of_a_small_group(check: Check) -> None:
+    update = "  update_config {\n    max_unavailable = 1\n  }\n"
+    group = SMALL_GROUP.replace("  scaling_config", f"{update}\n  scaling_config")
+    found = only("slow-upgrades", check, {"main.tf": group}, Config(nodes={"": 450}))
+    assert found.fix is None
+    assert "today it ends at 60" in found.help
+
+
+def test_the_default_of_a_variable_calls_no_function(check: Check) -> None:
+    code = """
+module "eks" {
+  source             = "terraform-aws-modules/eks/aws"
+  version            = "~> 21.0"
+  name               = "main"
+  kubernetes_version = "1.36"
+  subnet_ids         = ["subnet-1"]
+  addons             = { coredns = var.coredns_options }
+
+  eks_managed_node_groups = {
+    default = { max_size = 300, instance_types = ["m6i.large"] }
+  }
+}
+
+variable "coredns_options" {
+  type    = any
+  default = {}
+}
+"""
+    found = only("dns-not-scaled", check, {"main.tf": code}, Config())
+    assert found.fix is None
+    assert found.help.startswith("the default of a variable takes no jsonencode(...); add autoScaling")
+    (written,) = (one for one in check({"main.tf": code.replace("var.coredns_options", "{}")}, Config()).findings
+                  if one.rule == "dns-not-scaled")  # fmt: skip
+    assert written.fix is not None
 
 
 GROWING = """

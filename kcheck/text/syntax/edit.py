@@ -217,12 +217,20 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
         if isinstance(found, nodes.Tuple):
             return write.append(found, insertion)
         if isinstance(found, nodes.Block) and not insertion.items:
-            return write.insert(found, insertion)
+            return _literal_in_variables(container, write.insert(found, insertion))
     edits = edits_to_add(container, insertion) if syntax else None  # in HCL, YAML in a template
     if edits is not None:
-        return edits
+        return _literal_in_variables(container, edits) if syntax == "hcl" else edits
     what = ", ".join([*_names(insertion.members), *_names(insertion.items)])
     raise EditError(f"kcheck cannot add {what} at {container.location}")
+
+
+def _literal_in_variables(container: Span, edits: list[Edit]) -> list[Edit]:
+    """Return edits; raises EditError if one calls a function in the default of a variable, which takes none."""
+    blocks = re.findall(rb"(?m)^[a-z]+", container.source.data[: container.start])
+    if blocks[-1:] == [b"variable"] and any("jsonencode(" in one.text for one in edits):
+        raise EditError("the default of a variable takes no jsonencode(...)")
+    return edits
 
 
 def _names(value: Data) -> Iterator[str]:
