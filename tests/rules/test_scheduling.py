@@ -287,15 +287,15 @@ spec:
     ("spec", "severity"),
     [
         ("", "error"),
-        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", "undecided"),
+        ("      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n", "info"),
         ("      tolerations:\n        - {key: google.com/tpu, operator: Exists}\n", "warning"),
-        ("      nodeSelector:\n        example.com/cache: worker\n", "undecided"),
-        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "undecided"),
+        ("      nodeSelector:\n        example.com/cache: worker\n", "info"),
+        ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
     ],
 )
 def test_docker_hub_severity_follows_where_agents_run(spec: str, severity: str, check: Check) -> None:
     result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
-    assert result.get("docker-hub-image", "undecided") == severity
+    assert result["docker-hub-image"] == severity
 
 
 @pytest.mark.parametrize(("taint", "told"), [("nvidia.com/gpu", None), ("example.com/none", None), ("", "error")])
