@@ -54,6 +54,12 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     return mapped(minor, lambda _: found)
 
 
+def oldest(cluster: Cluster, _world: World) -> Value[int]:
+    """Return the oldest minor version that the cloud supports, by its longest plan; null without a table."""
+    table = versions(cluster.cloud)
+    return computed(cluster, None if table is None else min(n for n, of in table.minors.items() if not has_come(of.extended or of.ends)))
+
+
 class Ending(NamedTuple):
     """A retired version, image or machine type."""
 

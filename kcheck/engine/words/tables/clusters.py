@@ -65,6 +65,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(model.Cluster),
         named("the cluster's name"),
         record("support", "support", "how long this version is supported; null where none is written, or nothing is known of it", support.support, nullable=True),
+        made("oldest_minor", "int", "oldest minor version of Kubernetes that its cloud supports, by the longest plan; null where no table says so", support.oldest, nullable=True),
         made("location_form", "string", "how the code gives the location of the cluster and its pools: literal, expression, or module (by a module's inputs)", control_plane.location_form, nullable=True),
         record("sufficient_tier", "tier", "the smallest control plane that gives each node of the target a pod in time; null where none is sold by size", control_plane.sufficient_tier, nullable=True),
         _retired("network_plugin"),
