@@ -238,6 +238,14 @@ def unused_ignores(size: int) -> str:
     return ignored(size).replace("image-tag-moves", "gpu-pool-untainted")
 
 
+def aliases(size: int) -> str:
+    """A list of Jobs with one container, which all but the first have as an alias."""
+    own, *others = (job(i).replace("\n", "\n  ").rstrip(" ").split("containers:\n") for i in range(size))
+    first = own[1].replace("- name", "- &c\n            name", 1)
+    items = [f"- {own[0]}containers:\n{first}", *(f"- {other[0]}containers: [*c]\n" for other in others)]
+    return "apiVersion: v1\nkind: List\nitems:\n" + "".join(items)
+
+
 def images(size: int) -> str:
     """Jobs, each with an image of its own."""
     return "---\n".join(job(i, image=f"team/app{i}:{i}.0") for i in range(size))
@@ -327,6 +335,7 @@ def _series() -> Iterator[Series]:
     yield Series("Jobs with images", with_cluster(images))
     yield Series("Jobs in one file, simulate", one_file, HUNDREDS, SIMULATE)
     yield Series("ignore comments", with_cluster(ignored))
+    yield Series("aliases of a container", with_cluster(aliases))
     yield Series("unused ignores", with_cluster(unused_ignores), (1000, 2000, 4000))
     yield Series("node groups", node_groups, (500, 1000, 2000))
     yield Series("tolerations with taints", tolerated, (2000, 4000, 8000))

@@ -1,6 +1,7 @@
 """Keys that lead to a span in YAML or JSON, and other places that share its value through anchors."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
@@ -124,38 +125,23 @@ def uses(span: Span, key: str = "") -> tuple[str, int]:
 
     With a `key` that the map at the span lacks, count the maps that would get it through merges.
     """
-    roots, shared = _anchors(span.source)
-    found = [node for node in shared if node.span.holds(span)]
+    shared, merging = _anchors(span.source)
+    way = list(_way_down(_roots(span.source), span))
+    found = [node for node in way if node in shared]
     if not found:
         return "", 1
-    counter = _Counter(span, key)
-    count = sum(counter.below(value) for root in roots for value in _values(root, top=True))
-    return min(found, key=lambda node: node.end - node.start).anchor or "", max(count, 1)
+    own, times, count = way[-1], _times(span.source), 0
+    if own.span == span or isinstance(own, yaml.Scalar):  # which may be a text that holds the span
+        lacking = (node for node in merging.get(own, ()) if key and key not in yaml.entries(node))
+        count = sum(times[node] for node in (own, *lacking))
+    return found[-1].anchor or "", max(count, 1)
 
 
-class _Counter:
-    """Counts how often a node is reached; each node is visited once, because aliases can multiply."""
-
-    def __init__(self, span: Span, key: str) -> None:
-        self.span = span
-        self.key = key
-        self.done: dict[yaml.Target, int] = {}
-
-    def below(self, node: yaml.Node) -> int:
-        target = yaml.resolve(node)
-        if target not in self.done:
-            inner = sum(map(self.below, _values(target)))
-            self.done[target] = inner + self._own(target)
-        return self.done[target]
-
-    def _own(self, target: yaml.Target) -> int:
-        if isinstance(target, yaml.Scalar):  # which may be a text that holds the place
-            return int(target.span.holds(self.span))
-        if target.span == self.span:
-            return 1
-        if not self.key or not isinstance(target, yaml.Mapping) or self.key in yaml.entries(target):
-            return 0
-        return int(any(layer.span == self.span for layer in yaml.layers(target)))
+def _way_down(nodes: Sequence[yaml.Node], span: Span) -> Iterator[yaml.Target]:
+    """Yield the nodes that hold a place, the innermost last."""
+    while (at := _holder(nodes, span)) is not None and not isinstance(node := nodes[at], yaml.Alias):
+        yield node
+        nodes = yaml.children(node) if node.span != span else ()
 
 
 def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:
@@ -168,16 +154,32 @@ def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:
 
 
 @lru_cache(maxsize=4)
-def _anchors(source: Source) -> tuple[tuple[yaml.Target, ...], set[yaml.Target]]:
-    """Return the roots of a file and the targets of its aliases."""
-    roots, targets = _roots(source), set[yaml.Target]()
-    todo: list[yaml.Node] = list(roots)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, yaml.Alias):
-            targets.add(node.target)
-        elif isinstance(node, yaml.Sequence):
-            todo += node.items
-        elif isinstance(node, yaml.Mapping):
-            todo += [entry.value for entry in node.entries]
-    return roots, targets
+def _times(source: Source) -> Counter[yaml.Target]:
+    """Count how often each node of a file is reached, through aliases and merges; each finding there asks."""
+    result, order = Counter[yaml.Target](), dict[yaml.Target, None]()
+
+    def visit(node: yaml.Target) -> None:
+        for inner in map(yaml.resolve, _values(node)):
+            if inner not in order:
+                visit(inner)
+        order[node] = None
+
+    for root in _roots(source):
+        visit(root)
+        result.update(map(yaml.resolve, _values(root, top=True)))
+    for node in reversed(order):
+        for inner in map(yaml.resolve, _values(node) if result[node] else ()):
+            result[inner] += result[node]
+    return result
+
+
+@lru_cache(maxsize=4)
+def _anchors(source: Source) -> tuple[set[yaml.Target], dict[yaml.Target, list[yaml.Mapping]]]:
+    """Return the targets of the aliases of a file, and the maps that merge a map."""
+    targets, merging = set[yaml.Target](), dict[yaml.Target, list[yaml.Mapping]]()
+    for node in (node for root in _roots(source) for node in yaml.walk(root)):
+        targets.update(one.target for one in yaml.children(node) if isinstance(one, yaml.Alias))
+        if isinstance(node, yaml.Mapping):
+            for layer in [*yaml.layers(node)][1:]:
+                merging.setdefault(layer, []).append(node)
+    return targets, merging

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -350,18 +350,19 @@ _FLOAT = regex(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TYPED = tuple("tag:yaml.org,2002:" + name for name in ("float", "int", "bool", "null"))
 
 
+def children(node: Target) -> tuple[Node, ...]:
+    """List the nodes right below a node, aliases as such."""
+    if isinstance(node, Mapping):
+        return tuple(entry.value for entry in node.entries)
+    return node.items if isinstance(node, Sequence) else ()
+
+
 def walk(node: Node | None) -> Iterator[Target]:
     """Yield a node and all nodes below it, but not the targets of aliases."""
-    if node is None or isinstance(node, Alias):
-        return
-    yield node
-    children: Iterable[Node] = ()
-    if isinstance(node, Sequence):
-        children = node.items
-    elif isinstance(node, Mapping):
-        children = [entry.value for entry in node.entries]
-    for child in children:
-        yield from walk(child)
+    if node is not None and not isinstance(node, Alias):
+        yield node
+        for child in children(node):
+            yield from walk(child)
 
 
 def value(node: Scalar) -> Plain:
