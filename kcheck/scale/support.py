@@ -57,7 +57,8 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
 def oldest(cluster: Cluster, _world: World) -> Value[int]:
     """Return the oldest minor version that the cloud supports, by its longest plan; null without a table."""
     table = versions(cluster.cloud)
-    return computed(cluster, None if table is None else min(n for n, of in table.minors.items() if not has_come(of.extended or of.ends)))
+    minors = table.minors.items() if table is not None else ()
+    return computed(cluster, min((n for n, of in minors if not has_come(of.extended or of.ends)), default=None))
 
 
 class Ending(NamedTuple):

@@ -66,7 +66,7 @@ def run(*arguments: str) -> Any:
         ("message: ", "fix: {changes: [], to: '1', safety: safe}\nmessage: ", [":7:1: fix needs `to` inside of each of its changes"]),
         ("message: ", "fix: {set: object.a, to: b, safety: safe}\nmessage: ", [":7:26: undeclared reference to 'b'"]),
         ("message: ", "fix: {changes: [{set: object, to: 1}], safety: safe}\nmessage: ", [":7:23: `object` is not a place"]),
-        ("message: ", "details: [1]\nmessage: ", [":7:11: details[0] must be a text or a mapping, not 1"]),
+        ("message: ", "details: [1]\nmessage: ", [":7:11: details[0] must be a text or a mapping with say, not 1"]),
         ("message: ", "details: [{if: 'true'}]\nmessage: ", [":7:11: details[0] needs say"]),
         ("message: ", "details: [{say: a, iff: b}]\nmessage: ", [":7:20: there is no key details[0].iff; did you mean if?"]),
         ("message: ", "help: {say: a}\nmessage: ", [":7:1: help must be a text or a list"]),

@@ -38,7 +38,8 @@ SIGNATURES = {
     "Project.check": ("self, *, info: bool = False, tell: Callable[[str], None] = no_progress) -> Report"),
     "Project.fix": (
         "self, safeties: Sequence[str] = ('safe', 'costs'), select: Sequence[str] = (), *, info: bool = False, "
-        "comparison: Comparison | None = None, tell: Callable[[str], None] = no_progress) -> Fixes"
+        "comparison: Comparison | None = None, tell: Callable[[str], None] = no_progress, "
+        "declined: Sequence[Finding] = ()) -> Fixes"
     ),
     "Project.inventory": "self) -> Inventory",
     "Report.findings": "self) -> list[Finding]",

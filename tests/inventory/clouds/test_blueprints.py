@@ -123,7 +123,8 @@ def test_findings_and_fixes_are_in_the_blueprint(check: Check) -> None:
     text = blueprint("static_node_count: 300")
     found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
     assert set(found) == {
-        "max-pods-wastes-addresses", "pod-range-too-small", "snat-ports-exhausted", "subnet-too-small",
+        "gpu-pool-of-fixed-size", "max-pods-wastes-addresses", "pod-range-too-small", "snat-ports-exhausted",
+        "subnet-too-small",
     }  # fmt: skip
     assert text.splitlines()[found["pod-range-too-small"].span.begin.line - 1].endswith("10.128.0.0/16}")
     assert "set id" not in found["subnet-too-small"].help

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kcheck.inventory.clouds.reader import Reader, gpu_of, read_all, resolve_reference, unresolved_reference
 from kcheck.model import Cluster, NodePool, PodRange, Surge
 from kcheck.model.pools import Addresses, Machine, Scheduling, Size, Upgrade
-from kcheck.text.values import Known, Origin, Unset, known, mapped
+from kcheck.text.values import Known, Origin, Unset, equals, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,10 +65,11 @@ class _Toy(Reader):
     def _pool(self, instance: Instance, fields: Fields, cluster: Value[Cluster]) -> NodePool:
         place = Origin((instance.span,))
         found = known(cluster)
-        types = mapped(fields.text("machine"), lambda name: (name,))
+        types, number = mapped(fields.text("machine"), lambda name: (name,)), fields.number("size")
+        is_system = equals(fields.text("name"), "system")
         return NodePool(
             self.identity(instance.address), instance.span, instance.address, cluster, fields.text("name"), self.folder,
-            size=Size(Known(value=True, origin=place), Known(0, place), fields.number("size")),
+            size=Size(Known(not is_system, place), number if is_system else Known(0, place), number),
             upgrade=Upgrade(Known(Surge(), place)),
             machine=Machine(instance_types=types, gpu=gpu_of(self.cloud, types)),
             addresses=Addresses(
