@@ -68,7 +68,7 @@ def command(
     wanted = partial(Project(paths, config).fix, safeties, select, info=info, comparison=comparison)
     with printing.show_progress() as tell:
         outcome = wanted(tell=tell)
-    if interactive and (declined := _declined(outcome.fixed)):
+    if interactive and outcome.fixed and (declined := _declined(outcome.fixed)):
         with printing.show_progress() as tell:  # what is left must stand without the others
             outcome = wanted(tell=tell, declined=declined)
     _write(outcome, diff_only=diff_only, output=output)
@@ -107,30 +107,20 @@ def _declined(fixes: list[Finding]) -> list[Finding]:
     """Ask about each fix; return those to leave out. Raises click.Abort on Ctrl-C or at the end of input."""
     declined: list[Finding] = []
     answer = ""
+    printing.note("a: this one and all that follow; q: neither this one nor what follows; Ctrl-C: write nothing")
     for number, finding in enumerate(fixes, 1):
         if answer not in ("a", "q"):
-            sources = grouped(finding.changes, edit.source_of).items()
-            edited = ((source, edit.apply_edits(source, edit.edits(own))) for source, own in sources)
-            printing.diffs(File(source.path, source.path, source.data, new) for source, new in edited)
+            edited = (
+                (of, edit.apply_edits(of, edit.edits(own)))
+                for of, own in grouped(finding.changes, edit.source_of).items()
+            )
+            printing.diffs(File(of.path, of.path, of.data, new) for of, new in edited)
             printing.note(f"{number} of {len(fixes)}: {finding.rule}: {finding.message}")
-            answer = _answer(finding)
+            safety = finding.fix.safety if finding.fix else ""
+            answer = click.prompt(f"Apply this fix ({safety})?", type=click.Choice(("y", "n", "a", "q")), err=True)
         if answer in ("n", "q"):
             declined.append(finding)
     return declined
-
-
-def _answer(finding: Finding) -> str:
-    safety = finding.fix.safety if finding.fix else ""
-    while True:
-        try:
-            answer = str(click.prompt(f"Apply this fix ({safety})? [y,n,a,q,?]", "?", show_default=False, err=True))
-        except click.Abort:
-            printing.note("")
-            printing.note("Nothing was written.")
-            raise
-        if answer in ("y", "n", "a", "q"):
-            return answer
-        printing.note("y: apply it; n: leave it out; a: apply it and all that follow; q: leave out it and the rest")
 
 
 def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written: bool) -> Iterable[str]:

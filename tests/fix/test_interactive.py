@@ -41,7 +41,8 @@ def test_only_accepted_fixes_are_written(answers: list[str], fixed: str, write: 
     result = answered(*answers)
     assert result.exit_code == 0
     assert "".join(path[0] for path, old in FILES.items() if Path(path).read_text() != old) == fixed
-    assert result.stderr.count("y: apply it; n:") == sum(answer not in set("ynaq") for answer in answers)
+    wrong = sum(answer not in {*"ynaq", ""} for answer in answers)
+    assert result.stderr.count("is not one of 'y', 'n', 'a', 'q'") == wrong
     assert result.stderr.count("you declined it") == 3 - len(fixed)
 
 
@@ -51,7 +52,7 @@ def test_each_fix_is_shown_with_its_reason(write: Write) -> None:
     assert '-  sku_tier = "Free"\n+  sku_tier = "Standard"\n' in result.stdout
     assert (
         "1 of 1: free-control-plane: The Free control plane serves 200 nodes; at most 10 are recommended\n"
-        "Apply this fix (costs)? [y,n,a,q,?]"
+        "Apply this fix (costs)? (y, n, a, q):"
     ) in result.stderr
 
 
@@ -60,7 +61,7 @@ def test_the_end_of_input_writes_nothing(write: Write) -> None:
     write(FILES)
     result = answered("y")
     assert result.exit_code == 1
-    assert result.stderr.endswith("\nNothing was written.\nAborted!\n")
+    assert "Ctrl-C: write nothing\n" in result.stderr
     assert [Path(path).read_text() for path in FILES] == list(FILES.values())
 
 
