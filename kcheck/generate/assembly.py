@@ -13,7 +13,7 @@ from kcheck.config.config import Config
 from kcheck.config.numbers.profiles import limits
 from kcheck.engine import linter
 from kcheck.engine.linter import Result
-from kcheck.generate import manifests, monitoring, ranges, readme, recommended, render
+from kcheck.generate import manifests, ranges, readme, recommended, render
 from kcheck.generate.intent import Intent, meanings, resized
 from kcheck.generate.parts import PARTS, is_wanted
 from kcheck.generate.pools import Pool, split, system_nodes, system_parallel
@@ -94,7 +94,6 @@ def generate(intent: Intent) -> Output:
     facts = readme.facts(result.world, intent, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
     context["place"] = lambda wall: readme.place(wall.place, top)
-    context["dashboard"] = monitoring.dashboard(intent, facts.walls, context)
     context |= {"lacking": {}, "most_walls": None} if intent.parts else {"lacking": PARTS, "most_walls": _FEW_WALLS}
     late = {path: render.text(_LATE[path], context).encode() for path in _LATE if is_wanted(path, intent.parts)}
     return Output(files | late, result, top, facts)

@@ -3,7 +3,6 @@
 import re
 from itertools import groupby
 from math import ceil
-from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import fabrics, machines
@@ -25,14 +24,6 @@ https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html
 _PUBLIC = 26
 """Prefix of public subnets, which have only NAT gateways and load balancers."""
 _SERVICES = 16
-
-
-class Interface(NamedTuple):
-    """Network interface of a node, by its position in the machine."""
-
-    card: int
-    device: int
-    kind: str
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
@@ -60,7 +51,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
              "public": layout.ranges[f"public {zone}"]}
             for zone in intent.zones
         ],
-        "ami": _ami(intent), "efa_cards": efa_cards(intent), "interfaces": interfaces(efa_cards(intent)),
+        "ami": _ami(intent), "efa_cards": efa_cards(intent),
         "node_addresses": 1 + int(usual["cni.minimum"]), "node_pools": node_pools(pools),
         "zoned_spot": intent.autoscaler == "cluster-autoscaler" and any(p.spot and len(p.zones) > 1 for p in pools),
         "autoscaler_chart": autoscaler_chart(intent), **_most(intent), "dns_autoscaler": False,
@@ -89,19 +80,13 @@ def _repository(intent: Intent) -> str:
 
 
 def efa_cards(intent: Intent) -> range:
-    """Return the network cards with EFA of an on-demand node: all, or all but a slower first one (P6-B300)."""
-    number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
-    first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
-    return range(first, first + number)
-
-
-def interfaces(cards: range) -> list[Interface]:
-    """List one interface for addresses and an EFA-only one per EFA card; empty without such cards.
+    """Return the network cards with EFA of an on-demand node: all, or all but a slower first one (P6-B300).
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
-    only = [Interface(card, 0 if card else 1, "efa-only") for card in cards]
-    return [Interface(0, 0, "interface"), *only] if only else []
+    number, fabric = jobs.efa(intent), fabrics.fabric(intent.cloud, intent.machine)
+    first = 1 if fabric is not None and fabric.ordinary != fabric.each else 0
+    return range(first, first + number)
 
 
 def node_pools(pools: list[Pool]) -> list[Pool]:

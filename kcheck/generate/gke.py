@@ -32,15 +32,6 @@ class Machine(NamedTuple):
     disk_size: int
 
 
-class Quota(NamedTuple):
-    """Quota in the Cloud Quotas API: its id, whether it is regional, and its dimension."""
-
-    id: str
-    region: bool
-    key: str = ""
-    value: str = ""
-
-
 class Gateway(NamedTuple):
     """NAT gateway: nodes, public addresses, and ports per address."""
 
@@ -106,7 +97,6 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "taint_value": "present" if intent.gpus else "true",
         "repository": intent.registry.removeprefix(host) if intent.registry.startswith(host) else "",
         "docker_hub": f"{host}{intent.name}-docker-hub",
-        "quota_of": quota,
         "scratch": jobs.scratch(min(own_machines.local_ssd(name) for name in intent.machines)),
         **_FLAGS, **({"cache": True} if fabric and fabric.name == "GPUDirect-TCPXO" else {}),  # for its shell
     }  # fmt: skip
@@ -132,19 +122,6 @@ def gateway(nodes: int, cloud: str) -> Gateway:
     usual, room = recommended.values(cloud), limits(cloud)["snat.ports_per_address"].number
     grown = recommended.with_growth(cloud, nodes)
     return Gateway(grown, CLOUD.outbound_addresses(int(usual["nat.ports"]), grown, room) or 0, room)
-
-
-def quota(code: str) -> Quota:
-    """Convert a Compute Engine quota code such as `N2_CPUS` or `CPUS_PER_VM_FAMILY vm_family=C3D`.
-
-    Regional quotas are called NAME-per-project-region: https://docs.cloud.google.com/docs/quotas/terminology
-    """
-    name, _, dimension = code.partition(" ")
-    words = name.replace("_", "-")
-    if words.endswith("ALL-REGIONS"):
-        return Quota(f"{words}-per-project", region=False)
-    key, _, value = dimension.partition("=")
-    return Quota(f"{words}-per-project-region", region=True, key=key, value=value)
 
 
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[Pool]:

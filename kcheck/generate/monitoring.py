@@ -1,19 +1,13 @@
-"""Size Prometheus for a cluster (series, shards, memory, disk) and build its dashboard."""
+"""Size Prometheus for a cluster (series, shards, memory, disk)."""
 
-import json
-from collections.abc import Mapping
 from math import ceil
 from typing import NamedTuple
 
-import yaml
-
 from kcheck.config.numbers import machines
 from kcheck.config.numbers.reserved import GI
-from kcheck.generate import recommended, render
+from kcheck.generate import recommended
 from kcheck.generate.intent import Intent
 from kcheck.scale.usage import metrics
-from kcheck.scale.walls.model import Wall
-from kcheck.text import bundled
 
 _DAY = 86400
 _CADVISOR = "cadvisor"
@@ -118,33 +112,3 @@ def _room(intent: Intent, usual: dict[str, int]) -> int:
     name = str(recommended.values(intent.cloud).get("system.machine", ""))
     memory = machines.memory(intent.cloud, name) if name else None
     return usual["monitor.room"] if memory is None else memory // GI * usual["monitor.share"] // 100
-
-
-_FAR = 3
-"""Walls beyond this multiple of the nodes are left out: they would flatten the graph."""
-
-
-def dashboard(intent: Intent, walls: list[Wall], context: Mapping[str, object]) -> str:
-    """Build the Grafana dashboard of a cluster as JSON, from the template values of its README."""
-    near = [(one.number, one.what) for one in walls if (one.number or 0) <= _FAR * intent.nodes]
-    text = render.text("any/templates/_panels.yaml.j2", {**context, "near_walls": near})
-    panels = yaml.load(text, bundled.loader())  # noqa: S506 - it is a safe one
-    source = {"type": "prometheus", "uid": "${source}"}
-    drawn = [
-        {
-            "id": i + 1, "type": "timeseries", "title": one["title"], "datasource": source,
-            "gridPos": {"x": i % 2 * 12, "y": i // 2 * 8, "w": 12, "h": 8},
-            "fieldConfig": {"defaults": {"unit": one["unit"], "min": 0}, "overrides": []},
-            "targets": [
-                {"refId": chr(ord("A") + j), "datasource": source, "expr": query, "legendFormat": legend}
-                for j, (query, legend) in enumerate(one["queries"])
-            ],
-        }
-        for i, one in enumerate(panels)
-    ]  # fmt: skip
-    document = {
-        "title": f"{intent.name}: how far it scales", "uid": "scale", "tags": ["training"], "timezone": "utc",
-        "schemaVersion": 39, "refresh": "1m", "time": {"from": "now-6h", "to": "now"},
-        "templating": {"list": [{"name": "source", "type": "datasource", "query": "prometheus"}]}, "panels": drawn,
-    }  # fmt: skip
-    return json.dumps(document, indent=1)

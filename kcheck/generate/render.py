@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from functools import cache
@@ -10,8 +11,11 @@ from math import prod
 from textwrap import indent
 from typing import TYPE_CHECKING
 
+from yaml import load
+
 from kcheck.config.numbers.clouds import folder
 from kcheck.generate.parts import is_wanted
+from kcheck.text import bundled
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import align
 
@@ -39,6 +43,8 @@ def _environment() -> Environment:
     environment.filters["numbered"] = _numbered
     environment.filters["variable_names"] = lambda text: re.findall(r"(?m)^- name: (\S+)", text)
     environment.filters["bare"] = lambda text, bare: re.sub(r"(?m)^ *#.*\n|^\n", "", text) if bare else text
+    environment.filters["from_yaml"] = lambda text: load(text, bundled.loader())  # noqa: S506 - it is a safe one
+    environment.filters["json"] = lambda value: json.dumps(value, indent=1)
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment
 

@@ -10,7 +10,7 @@ from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import Intent
 from kcheck.generate.manifests import autoscaler_chart
-from kcheck.generate.pools import Pool, evenly, system_nodes
+from kcheck.generate.pools import Pool, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.recommended import control_nodes
 from kcheck.inventory.clouds.registry import cloud
@@ -74,48 +74,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     }  # fmt: skip
 
 
-class Zone(NamedTuple):
-    """Hosts of a zone in an Ansible inventory: a group, with ranges of names."""
-
-    group: str
-    name: str
-    hosts: list[str]
-
-
-class Hosts(NamedTuple):
-    """Hosts of an inventory by role and by zone."""
-
-    control: list[str]
-    system: str
-    training: str
-    zones: list[Zone]
-
-
-def hosts(intent: Intent) -> Hosts:
-    """List the machines of a cluster, split evenly over its zones."""
-    members = control(intent).nodes
-    sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
-    zones = [Zone(f"zone_{name.replace('-', '_')}", name, []) for name in intent.zones]
-    for role, size in sizes.items():
-        first = 1
-        for zone, count in zip(zones, evenly(size, len(zones)), strict=True):
-            if count:
-                zone.hosts.append(_range(intent, role, first, first + count - 1))
-            first += count
-    return Hosts(
-        [f"{intent.name}-control-{i + 1}" for i in range(members)],
-        _range(intent, "system", 1, sizes["system"]),
-        _range(intent, "training", 1, sizes["training"]),
-        zones,
-    )
-
-
-def _range(intent: Intent, role: str, first: int, last: int) -> str:
-    return f"{intent.name}-{role}-{first}" if first == last else f"{intent.name}-{role}-[{first}:{last}]"
-
-
 def _kubespray(intent: Intent) -> dict[str, object]:
-    """Return the inventory and the parts that kubespray brings itself.
+    """Return the version and the parts that kubespray brings itself.
 
     Raises ConfigError if it does not support the version of Kubernetes.
     """
@@ -125,7 +85,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
     if version is None:
         release = usual["kubespray.release"]
         raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
-    return {"hosts": hosts(intent), "kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
+    return {"kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
 
 
 def _machines(intent: Intent) -> dict[str, object]:

@@ -127,10 +127,11 @@ def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
     [("m7i.48xlarge", []), ("g6e.8xlarge", [0]), ("p4d.24xlarge", range(4)), ("p5.48xlarge", range(32)), ("p6-b300.48xlarge", range(1, 17))],
 )  # fmt: skip
 def test_each_card_that_has_efa_gets_it_and_the_first_one_addresses(machine: str, cards: Sequence[int]) -> None:
-    found = eks.interfaces(eks.efa_cards(intent.with_defaults("eks", {"machines": [machine]})))
-    assert len(set(found)) == len(found)
-    assert {(one.card, one.device) for one in found if one.kind == "interface"} == ({(0, 0)} if cards else set())
-    assert [one.card for one in found if one.kind == "efa-only"] == list(cards)
+    text = generate(intent.with_defaults("eks", {"nodes": 8, "machines": [machine]})).files["node_pools.tf"].decode()
+    ranges = [range(*map(int, ends)) for ends in re.findall(r"for card in range\((\d+), (\d+)\)", text)]
+    assert [card for cards_of in ranges for card in cards_of] == list(cards)
+    assert text.count('{ network_card_index = 0, device_index = 0, interface_type = "interface"') == len(ranges)
+    assert re.findall(r"device_index  +=  ?(.+)\n", text) == ["card == 0 ? 1 : 0" if 0 in cards else "0"] * len(ranges)
 
 
 def test_subnets_hold_what_karpenter_may_buy() -> None:

@@ -10,26 +10,29 @@ import pytest
 import yaml
 
 from kcheck.config.config import ConfigError
-from kcheck.generate import assembly, gke, other_clouds, ranges
+from kcheck.generate import assembly, gke, other_clouds, ranges, render
 from kcheck.generate.intent import with_defaults
 from kcheck.generate.pools import split
+from kcheck.generate.readme import QuotaRequest
 from tests.kubernetes import schemas_of_kinds as crds
 from tests.terraform import schemas_of_providers as attributes
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
+    ("code", "name", "dimensions"),
     [
-        ("N2_CPUS", gke.Quota("N2-CPUS-per-project-region", region=True)),
-        ("GPUS_ALL_REGIONS", gke.Quota("GPUS-ALL-REGIONS-per-project", region=False)),
+        ("N2_CPUS", "N2-CPUS-per-project-region", "{ region = var.region }"),
+        ("GPUS_ALL_REGIONS", "GPUS-ALL-REGIONS-per-project", "{}"),
         (
-            "GPUS_PER_GPU_FAMILY gpu_family=NVIDIA_H100",
-            gke.Quota("GPUS-PER-GPU-FAMILY-per-project-region", region=True, key="gpu_family", value="NVIDIA_H100"),
+            "GPUS_PER_GPU_FAMILY gpu_family=NVIDIA_H100", "GPUS-PER-GPU-FAMILY-per-project-region",
+            '{ region = var.region, gpu_family = "NVIDIA_H100" }',
         ),
     ],
-)
-def test_quota_codes_are_converted_for_the_api(code: str, expected: gke.Quota) -> None:
-    assert gke.quota(code) == expected
+)  # fmt: skip
+def test_quota_codes_are_converted_for_the_api(code: str, name: str, dimensions: str) -> None:
+    request = QuotaRequest("gke.quota.one", code, code, 8, "GPUs")
+    text = render.text("gke/templates/quotas.tf.j2", {"requests": [request], "target": 1})
+    assert (re.findall(r'id += "(.*)"', text), re.findall(r"dimensions += ({.*})", text)) == ([name], [dimensions])
 
 
 def test_gateway_has_ports_for_all_nodes_and_growth() -> None:

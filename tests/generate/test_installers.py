@@ -10,7 +10,7 @@ import yaml
 
 from kcheck.config import settings
 from kcheck.config.config import ConfigError
-from kcheck.generate import intent, intent_from_code, selfmanaged
+from kcheck.generate import intent, intent_from_code
 from kcheck.generate.assembly import Output, generate
 from kcheck.text import units
 from kcheck.text.values import known
@@ -306,17 +306,24 @@ def test_nodes_get_the_same_from_every_installer() -> None:
 
 @pytest.mark.parametrize("nodes", [1, 2, 10, 1000, 5000])
 def test_every_machine_is_in_one_zone(nodes: int) -> None:
-    wanted = intent.with_defaults("selfmanaged", {"nodes": nodes, "installer": "kubespray"})
-    found = selfmanaged.hosts(wanted)
+    groups: dict[str, list[str]] = {}
+    for line in files(nodes=nodes, installer="kubespray")["inventory.ini"].splitlines():
+        if found := re.fullmatch(r"\[([\w:]+)\]", line):
+            own = groups.setdefault(found[1], [])
+        elif line and line[0] not in "#z":
+            own += machines(line.split()[0])
+    roles = [host for role in ("kube_control_plane", "system", "training") for host in groups[role]]
+    of_zones = [host for name, hosts in groups.items() if re.fullmatch(r"zone_\w+", name) for host in hosts]
+    assert sorted(of_zones) == sorted(roles)
+    assert len(set(roles)) == len(roles)
+    assert len(groups["training"]) == nodes
+    assert len(groups["kube_control_plane"]) % 2
 
-    def count(host: str) -> int:
-        ends = re.search(r"\[(\d+):(\d+)\]", host)
-        return int(ends[2]) - int(ends[1]) + 1 if ends else 1
 
-    of_zones = sum(count(host) for zone in found.zones for host in zone.hosts)
-    assert of_zones == len(found.control) + count(found.system) + count(found.training)
-    assert count(found.training) == nodes
-    assert len(found.control) % 2
+def machines(hosts: str) -> list[str]:
+    """The names that a range of an inventory stands for."""
+    ends = re.search(r"\[(\d+):(\d+)\]", hosts)
+    return [f"{hosts[: ends.start()]}{i}" for i in range(int(ends[1]), int(ends[2]) + 1)] if ends else [hosts]
 
 
 def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
