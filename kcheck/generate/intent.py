@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from kcheck.config import schemas
@@ -14,7 +14,7 @@ from kcheck.config.config import ConfigError, nearest
 from kcheck.config.numbers import machines as machine_types
 from kcheck.config.numbers.machines import Price
 from kcheck.generate import recommended, render
-from kcheck.generate.parts import PARTS
+from kcheck.generate.parts import ALONE, PARTS
 from kcheck.generate.recommended import training_nodes_within
 from kcheck.text.control_characters import visible
 from kcheck.text.files.disk import Disk, TooLargeError
@@ -154,7 +154,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     form = str(usual["intent.zone"])
     zones = given.get("zones") or [_zone(form, region, letter) for letter in _listed(usual["intent.zones"])]
     most, parts = max(nodes - nodes * share // 100, nodes * share // 100), tuple(given.get("parts", PARTS))
-    teams = tuple([Team(**one) for one in given.get("teams") or ()] or _teams(str(usual["intent.teams"])))
+    teams = tuple(Team(**one) for one in given.get("teams") or ())
+    teams = teams or _teams(str(usual["intent.teams"]), int(job.get("nodes", 1)) * 100 // nodes)
     tiers = _listed(usual["intent.tiers"]) if "storage" in parts else ["normal"]  # a job that is stopped needs storage
     names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
@@ -212,9 +213,11 @@ def _listed(text: object) -> list[str]:
     return str(text).split(", ")
 
 
-def _teams(text: str) -> list[Team]:
+def _teams(text: str, least: int) -> tuple[Team, ...]:
+    """Return the usual teams; a single one if the usual job needs at `least` a percentage that none of them has."""
     pairs = (entry.split(" ") for entry in text.split(", "))
-    return [Team(name, int(share)) for name, share in pairs]
+    found = tuple(Team(name, int(share)) for name, share in pairs)
+    return found if any(team.share >= least for team in found) else convert(ALONE["teams"], tuple[Team, ...])
 
 
 def _job(nodes: int, most: int, teams: tuple[Team, ...]) -> int:

@@ -70,7 +70,8 @@ def facts(world: World, intent: Intent, requests: list[QuotaRequest]) -> Facts:
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
     """List quotas to request: account quotas of the nodes, and cloud quotas below the target.
 
-    Pools that are never empty are upgraded while jobs run, so their surge needs quota too.
+    Pools that are never empty are upgraded while jobs run, so their surge needs quota too. Of several machine types
+    all nodes may be of the one that needs most.
     """
     found, lasting = {}, [pool for pool in world.pools.of_cluster(cluster) if known(pool.size.min_nodes)]
     surges = {
@@ -78,7 +79,7 @@ def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
         for pool in lasting
     }
     for one in quotas.at_target(cluster, world):
-        quota, amount = one.need.quota, one.amount.low + one.need.amount(surges)
+        quota, amount = one.need.quota, (one.amount.high or one.amount.low) + one.need.amount(surges)
         key = f"{cluster.cloud}.quota.{quota.key}"
         found[quota.code] = QuotaRequest(key, quota.code, quota.name, amount, one.need.unit)
     for wall in walls.find_walls(cluster, world):

@@ -80,3 +80,10 @@ def test_the_usual_job_fits_into_each_teams_share(teams: int, job: int) -> None:
 def test_a_share_of_exactly_one_job_leaves_no_room_for_its_launcher() -> None:
     given = {"nodes": 128, "teams": [{"name": f"t{i}", "share": 25} for i in range(4)]}
     assert intent.with_defaults("eks", given).job_nodes == 16
+
+
+def test_teams_that_nobody_named_hold_the_job_that_somebody_did() -> None:
+    def teams(job: int) -> list[str]:
+        return [one.name for one in intent.with_defaults("eks", {"nodes": 20, "job": {"nodes": job}}).teams]
+
+    assert (teams(12), teams(13), teams(20)) == (["research", "product"], ["training"], ["training"])
