@@ -73,20 +73,25 @@ def command(
             outcome = wanted(tell=tell, declined=declined)
     _write(outcome, diff_only=diff_only, output=output)
     threshold = fail_on or config.fail_on
+    status = report(outcome, threshold, diff=diff_only, copied=output is not None)
+    changed = outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))
+    sys.exit(status or int(bool(changed)))
+
+
+def report(outcome: Fixes, threshold: str, *, diff: bool, copied: bool = False) -> int:
+    """Print what was fixed and what is left; return the exit status that the rest deserves."""
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
-    places = _Places(outcome, written=not diff_only and output is None)
-    headline, *lines = _summary(outcome, left, places, is_written=not diff_only)
+    places = _Places(outcome, written=not diff and not copied)
+    headline, *lines = _summary(outcome, left, places, is_written=not diff)
     printing.note(headline, bold=True)
     for line in lines:
         printing.note(line)
     options.tell_bugs(outcome.result)
     if any(refused.bug for refused in outcome.refused):
-        sys.exit(3)
+        return 3
     if outcome.result.bugs:
-        sys.exit(options.bug_status(outcome.result))
-    undecided = options.fails_undecided(outcome.result, threshold)
-    if left or undecided or (outcome.files and (exit_non_zero_on_fix or (diff_only and threshold != "never"))):
-        sys.exit(1)
+        return options.bug_status(outcome.result)
+    return int(bool(left) or options.fails_undecided(outcome.result, threshold))
 
 
 def _write(outcome: Fixes, *, diff_only: bool, output: str | None) -> None:

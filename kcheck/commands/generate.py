@@ -2,10 +2,12 @@
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from typing import NoReturn
 
 import click
 
-from kcheck.commands import options, printing
+from kcheck.commands import fix, options, printing
 from kcheck.config import effective
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
@@ -64,21 +66,26 @@ def command(
 ) -> None:  # fmt: skip
     """Generate Terraform and manifests of a training cluster on CLOUD, with a README that explains each choice.
 
-    Asks the cloud nothing, and changes existing files only with --overwrite. Exits with 0, with 1 if kcheck check
-    reports something in the result, with 2 if no configuration meets the intent.
+    With --from and no --output, edits the code itself. Asks the cloud nothing, and changes existing files only with
+    --overwrite. Exits with 0, with 1 if kcheck check reports something in the result, with 2 if no configuration meets
+    the intent.
     """
     wanted = [name for name in PARTS if reading.pop(name)]
     code = _source(sources, cluster, reading)
+    own = code if not (output or others or show_intent) else None
+    before = intent_from_code.generated(own) if own else None
+    if own and before is None and not (cluster or file or teams or wanted):
+        _edit(own, cloud, nodes, diff=diff, overwrite=overwrite)
     intent = _intent(cloud, nodes, file, code, (teams, wanted))
     for line in intent.assumed:
         printing.note(f"kcheck: assumed: {line}")
     if show_intent:
         printing.page(render_intent(intent))
         return
-    folder = output or intent.name
+    folder = sources[0] if before is not None else output or intent.name
     if others:
         results, every = _on_clouds(intent, others)
-        changed = _written(every, folder, diff=diff, overwrite=overwrite)
+        changed = _written(_files(every, folder), diff=diff, overwrite=overwrite)
         for one in results:
             _tell(one.intent, one.made, changed, os.path.join(folder, one.cloud), diff=diff)
         sys.exit(max(_status(one.made) for one in results))
@@ -88,7 +95,7 @@ def command(
     except ImpossibleError as error:
         printing.note(f"kcheck: {error}")
         sys.exit(2)
-    changed = _written(made.files, folder, diff=diff, overwrite=overwrite)
+    changed = _written(_files(made.files, folder, before), diff=diff, overwrite=overwrite)
     _tell(intent, made, changed, folder, diff=diff)
     sys.exit(_status(made))
 
@@ -113,10 +120,22 @@ def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated
     return able, files | {other_clouds.README: other_clouds.summary(intent, results).encode()}
 
 
-def _written(made: dict[str, bytes], folder: str, *, diff: bool, overwrite: bool) -> list[File]:
+def _edit(code: Source, cloud: str | None, nodes: int | None, *, diff: bool, overwrite: bool) -> NoReturn:
+    """Edit the code itself, or print how; exit with what is left to decide."""
+    fixes, why = intent_from_code.edited(code, cloud, nodes)
+    if why:
+        printing.note(f"kcheck: no manifests are added: {why}")
+    _written(iter(fixes.files), diff=diff, overwrite=overwrite)
+    status = fix.report(fixes, "warning", diff=diff)
+    if status == 1 and not why:
+        printing.note("kcheck: --output DIR writes a new cluster for this intent instead, which has none of that.")
+    sys.exit(status)
+
+
+def _written(files: Iterator[File], *, diff: bool, overwrite: bool) -> list[File]:
     """Write the files that differ, or print them as a diff, and return them; exits with 2 on failure."""
     try:
-        changed = [one for one in _files(made, folder) if one.old != one.new or one.fresh]
+        changed = [one for one in files if one.old != one.new or one.fresh]
         if diff:
             printing.diffs(changed)
         else:
@@ -151,28 +170,32 @@ def _intent(
     given: dict[str, object] = intent.load(file) if file else {}
     if nodes is not None:
         given["nodes"] = nodes
-    given = grown(given, *more, fresh=not code)
     if code:
-        return intent_from_code.intent_of(code, cloud, given)
+        return intent_from_code.intent_of(code, cloud, given, *more)
     if cloud is None:
         raise ConfigError(f"no cloud given; use kcheck generate {'|'.join(CLOUDS)}")
-    return intent.with_defaults(cloud, given)
+    return intent.with_defaults(cloud, grown(given, *more, fresh=True))
 
 
-def _files(made: dict[str, bytes], folder: str) -> list[File]:
-    """Pair the new files with the present content of their places.
+def _files(made: dict[str, bytes], folder: str, before: Mapping[str, bytes] | None = None) -> Iterator[File]:
+    """Yield the new files with the present content of their places, and files to remove.
 
-    Raises SaveError if a link leads out of the folder.
+    Of a cluster that was generated `before`, only what another intent changes is written. Files that were generated
+    then, are as they were, and belong to this one no more, are removed. Raises SaveError if a link leads out of the
+    folder.
     """
-    result = []
-    for path, data in made.items():
-        target = os.path.join(folder, *path.split("/"))
+    before = before or {}
+    for path in sorted(made.keys() | before.keys()):
+        data, target = made.get(path), os.path.join(folder, *path.split("/"))
         real = os.path.realpath(target)
         if not contains_path(folder, real):
             raise SaveError(f"nothing written: {target} is a link that leads out of {folder}")
         there = os.path.lexists(real)
-        result.append(File(target, target, (Disk().read(real) or b"") if there else b"", data, fresh=not there))
-    return result
+        now = (Disk().read(real) or b"") if there else b""
+        if data is None and there and now == before[path]:
+            yield File(target, target, now, b"", gone=True)
+        elif data is not None and data != before.get(path):
+            yield File(target, target, now, data, fresh=not there)
 
 
 def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
@@ -198,7 +221,7 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
     files = counted(len(own), "file")
     where = f"{folder}: {files} {verb}, for {counted(intent.nodes, 'node')}" if own else f"{folder}: nothing to change"
     printing.note(f"kcheck: {where}; README.md says what to do first.")
-    for path in _leftover_files(made.files, folder):
+    for path in sorted({*_leftover_files(made.files, folder)} - {one.path for one in changed}):
         printing.note(f"kcheck: {path}: not part of this cluster; remove it if an earlier run wrote it")
     for line in age_lines(result.world, result.findings, "prices", "versions", has_walls=False):
         printing.note(f"kcheck: {line}")

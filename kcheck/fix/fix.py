@@ -184,7 +184,9 @@ class _Fixer(Struct):
             return self.attempt(state, others)  # the rest has its turn in the next round, alone or with other values
         worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
-            more = self.choose([f for f in self.fixable(after.result) if not _keys(f) <= _all_keys(state.result)])
+            more = self.choose(
+                [f for f in self.fixable(after.result) if not _keys(f) <= keys_of(state.result.findings)]
+            )
             further = self.read({**after.overlay, **self.edited(after, more)}) if more else after
             if (
                 more
@@ -257,7 +259,7 @@ class _Fixer(Struct):
                 return _Worse(f"a {subject} could not be read any more", bug=True)
         if len(after.result.bugs) > len(before.result.bugs):
             return _Worse(after.result.bugs[-1].message, bug=True)
-        old = _all_keys(before.result)
+        old = keys_of(before.result.findings)
         standing = {(other.rule, on) for other in before.result.findings for on in _things(other)}
         found = [
             finding for finding in after.result.findings
@@ -298,8 +300,9 @@ def _keys(finding: Finding) -> set[tuple[str, str]]:
     return {(finding.rule, f"{finding.span.source.path}: {finding.message}")}
 
 
-def _all_keys(result: Result) -> set[tuple[str, str]]:
-    return {key for finding in result.findings for key in _keys(finding)}
+def keys_of(findings: list[Finding]) -> set[tuple[str, str]]:
+    """Return the identities of findings that survive edits."""
+    return {key for finding in findings for key in _keys(finding)}
 
 
 def fixed_together(findings: list[Finding]) -> list[list[Finding]]:

@@ -94,7 +94,8 @@ def generate(intent: Intent) -> Output:
     facts = readme.facts(result.world, intent, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
     context["place"] = lambda wall: readme.place(wall.place, top)
-    context |= {"lacking": {}, "most_walls": None} if intent.parts else {"lacking": PARTS, "most_walls": _FEW_WALLS}
+    context["lacking"] = {name: part for name, part in PARTS.items() if name not in intent.parts}
+    context["most_walls"] = None if intent.parts else _FEW_WALLS
     late = {path: render.text(_LATE[path], context).encode() for path in _LATE if is_wanted(path, intent.parts)}
     return Output(files | late, result, top, facts)
 

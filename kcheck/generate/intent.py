@@ -154,8 +154,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     form = str(usual["intent.zone"])
     zones = given.get("zones") or [_zone(form, region, letter) for letter in _listed(usual["intent.zones"])]
     most, parts = max(nodes - nodes * share // 100, nodes * share // 100), tuple(given.get("parts", PARTS))
-    teams = tuple(Team(**one) for one in given.get("teams") or ())
-    teams = teams or _teams(str(usual["intent.teams"]), int(job.get("nodes", 1)) * 100 // nodes)
+    teams = tuple(Team(**one) for one in given.get("teams") or ()) or _teams(usual, int(job.get("nodes", 1)), nodes)
     tiers = _listed(usual["intent.tiers"]) if "storage" in parts else ["normal"]  # a job that is stopped needs storage
     names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
@@ -213,11 +212,12 @@ def _listed(text: object) -> list[str]:
     return str(text).split(", ")
 
 
-def _teams(text: str, least: int) -> tuple[Team, ...]:
-    """Return the usual teams; a single one if the usual job needs at `least` a percentage that none of them has."""
-    pairs = (entry.split(" ") for entry in text.split(", "))
+def _teams(usual: recommended.Values, job: int, nodes: int) -> tuple[Team, ...]:
+    """Return the usual teams; a single one if none of them has the nodes of a job."""
+    pairs = (entry.split(" ") for entry in _listed(usual["intent.teams"]))
     found = tuple(Team(name, int(share)) for name, share in pairs)
-    return found if any(team.share >= least for team in found) else convert(ALONE["teams"], tuple[Team, ...])
+    able = any(team.share * nodes >= job * 100 for team in found)
+    return found if able else convert(ALONE["teams"], tuple[Team, ...])
 
 
 def _job(nodes: int, most: int, teams: tuple[Team, ...]) -> int:

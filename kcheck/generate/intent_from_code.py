@@ -1,19 +1,23 @@
 """Read the intent of an existing cluster from its code, and list assumptions."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kcheck.config import schemas
 from kcheck.config.config import Config, ConfigError
 from kcheck.config.numbers import machines
+from kcheck.engine import linter
+from kcheck.fix.fix import Fixes, fix, keys_of
 from kcheck.generate import intent as intents
 from kcheck.generate import recommended, selfmanaged
-from kcheck.generate.assembly import as_tree, drafted
+from kcheck.generate.assembly import ImpossibleError, as_tree, drafted, generate
 from kcheck.generate.intent import Intent
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader, first_ones
+from kcheck.generate.parts import ALONE, grown, is_small
 from kcheck.generate.training_pools import because, described, named
 from kcheck.inventory import reader as inventory
 from kcheck.inventory.reading import Reading
@@ -21,18 +25,23 @@ from kcheck.model import Cluster, NodePool
 from kcheck.report.text import skipped_text
 from kcheck.scale.world import World
 from kcheck.text.files.disk import Disk
-from kcheck.text.files.tree import Tree
+from kcheck.text.files.save import File
+from kcheck.text.files.system import real_path
+from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.partly_known import wrap
+from kcheck.text.regex import regex
 from kcheck.text.text import Span
 from kcheck.text.units import counted
-from kcheck.text.values import Known, Origin, Value, known
+from kcheck.text.values import Known, Origin, Value, known, number
 
 T = TypeVar("T")
 
 _RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
 _MOST_GAPS = 3
+_PLACE = regex(r" \([^()]*:\d+\)")
 ABSENT = "not in the code, or not read there"
 """Beginning of the line that lists fields the code does not set."""
 
@@ -41,8 +50,8 @@ class Found(Struct):
     """Fields of an intent read from code, by dotted names, and what could not be read.
 
     `unclear` says why a field could not be read, `missing` the same for required fields. `left_out` are sentences about
-    code that an intent cannot express; `reader` compares it with the generated code. `recorded`: an intent file beside
-    the code was used.
+    code that an intent cannot express; `reader` compares it with the generated code. `recorded` reads that of an intent
+    file beside the code; without one the cluster has what `begun` says where the code says nothing.
     """
 
     cloud: str
@@ -51,7 +60,8 @@ class Found(Struct):
     unclear: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
-    recorded: bool = False
+    recorded: CodeReader | None = None
+    begun: dict[str, object] = field(default_factory=dict)
 
 
 class Source(NamedTuple):
@@ -65,18 +75,23 @@ class Source(NamedTuple):
         return f"--from {' --from '.join(self.paths)}"
 
 
-def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) -> Intent:
-    """Read the intent of the cluster below some paths; `given` fields win over the code.
+def intent_of(
+    source: Source, cloud: str | None, given: Mapping[str, object], teams: str = "", parts: Sequence[str] = ()
+) -> Intent:
+    """Read the intent of the cluster below some paths; `given` fields win over the code, and get `teams` and `parts`.
 
     An intent file beside the code supplies what code cannot express, as far as the code still matches it. Raises
     ConfigError if there is not exactly one cluster, it is on another `cloud`, or its machines or their number are
     unknown.
     """
-    found = read(source)
-    if cloud and cloud != found.cloud:
-        raise ConfigError(f"{source} is a cluster on {found.cloud}, not on {cloud}")
+    found = read(source, cloud)
     _recall(found, source)
-    given = flat(given)
+    known_fields = {**found.fields, **(given := flat(given))}
+    begun = {} if found.recorded else {**ALONE, "parts": []} if is_small(known_fields) else {"teams": ALONE["teams"]}
+    before = {**begun, **known_fields}
+    wanted = grown(before, teams, [*parts])
+    found.fields, found.begun = ({name: one[name] for name in one if name in wanted} for one in (found.fields, begun))
+    given |= {name: wanted[name] for name in wanted if wanted[name] != before.get(name)}
     lacking = {name: why for name, why in found.missing.items() if name not in given}
     if lacking:
         reasons = dict.fromkeys(lacking.values())
@@ -86,6 +101,47 @@ def intent_of(source: Source, cloud: str | None, given: Mapping[str, object]) ->
         unread = _gaps(found.reader.reading) if found.reader else ""
         raise ConfigError(f"{source}: {told}; give {_remedy(lacking)}{unread}")
     return _completed(found, given, source)
+
+
+def generated(source: Source) -> dict[str, bytes] | None:
+    """Return the files that kcheck makes of the intent beside the code; None without one that it can read."""
+    try:
+        recorded = _recorded(source) if len(source.paths) == 1 else None
+        return generate(intents.with_defaults(read(source).cloud, recorded)).files if recorded else None
+    except (ConfigError, ImpossibleError):
+        return None
+
+
+def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes, str]:
+    """Correct the code itself: fixes of every class, and generated manifests that leave less to report.
+
+    `nodes` is another number of training nodes; the other pools keep theirs. The text says why there are no manifests.
+    """
+    paths, config, reader = list(source.paths), source.config, read(source, cloud).reader
+    try:
+        made = drafted(intent_of(source, cloud, {"nodes": nodes} if nodes else {}))
+    except ConfigError as error:
+        made = str(error)
+    if nodes and reader:
+        others = number(reader.world.sizes.target(reader.cluster), 0) - reader.training.nodes
+        config = replace(config, nodes={"": nodes + max(0, others)})
+    folder = paths[0] if os.path.isdir(paths[0]) else os.path.dirname(paths[0])
+    new, left = dict[str, bytes](), _keys(paths, config, {})
+    for path, data in made.items() if isinstance(made, dict) else ():
+        own = new | {real_path(os.path.join(folder, *path.split("/"))): data}
+        if left and path.startswith("kubernetes/") and not os.path.lexists([*own][-1]):
+            found = _keys(paths, config, own)
+            new, left = (own, found) if found < left else (new, left)
+    fixes = fix(paths, config, safeties=SAFETIES, least=Severity.WARNING, overlay=new)
+    last = new | {one.real: one.new for one in fixes.files}
+    fixes.files, fixes.held_back = [one for one in fixes.files if one.real not in new], []
+    fixes.files += [File(real, display_path(real), b"", last[real], fresh=True) for real in new]
+    return fixes, made if isinstance(made, str) else ""
+
+
+def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set[tuple[str, str]]:
+    found = linter.run(Tree(paths, overlay, config.exclude, config.boundary), config).findings
+    return keys_of([one for one in found if one.severity >= Severity.WARNING])
 
 
 def _remedy(lacking: Mapping[str, str]) -> str:
@@ -99,7 +155,7 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
-            made = intents.with_defaults(found.cloud, recommended.nested({**fields, **given}))
+            made = intents.with_defaults(found.cloud, recommended.nested({**found.begun, **fields, **given}))
         except ConfigError as error:
             wrong = str(error).partition(":")[0]
             top = wrong.partition(".")[0]
@@ -119,7 +175,9 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
         del fields["network.mode"]
     if not isinstance(files, str) and found.reader is not None:
         now = _read_tree(*as_tree(files), source._replace(cluster="")).reader
-        found.left_out += differences(found.reader, now) if now is not None else ()
+        lines = [*differences(found.reader, now)] if now else []
+        wanted = {_PLACE.sub("", line) for line in differences(found.recorded, now)} if found.recorded and now else ()
+        found.left_out += [line for line in lines if _PLACE.sub("", line) not in wanted]
     return _with_assumptions(made, found, unclear, given.keys(), given.keys() | fields.keys())
 
 
@@ -190,7 +248,7 @@ def _recall(found: Found, source: Source) -> None:
         then = _read_tree(*as_tree(files), source)
     except ConfigError:
         return
-    found.recorded = True
+    found.recorded = then.reader
     for name, value in flat(recorded).items():
         if found.fields.get(name) == then.fields.get(name):
             found.fields[name] = value
@@ -210,10 +268,13 @@ def _recorded(source: Source) -> dict[str, object] | None:
 # --- the code
 
 
-def read(source: Source) -> Found:
-    """Read the fields of the only cluster below some paths. Raises ConfigError if there is not exactly one cluster."""
+def read(source: Source, cloud: str | None = None) -> Found:
+    """Read the fields of the only cluster below some paths. Raises ConfigError if there is none on the `cloud`."""
     config = source.config
-    return _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
+    found = _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
+    if cloud and cloud != found.cloud:
+        raise ConfigError(f"{source} is a cluster on {found.cloud}, not on {cloud}")
+    return found
 
 
 def _read_tree(tree: Tree, config: Config, source: Source) -> Found:

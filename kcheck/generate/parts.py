@@ -37,15 +37,23 @@ def is_wanted(path: str, parts: tuple[str, ...]) -> bool:
     return all(name in parts or not any(fnmatch(path, one) for one in PARTS[name][1].split()) for name in PARTS)
 
 
+def is_small(fields: dict[str, object]) -> bool:
+    """Whether an intent with these fields begins without the parts."""
+    return isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL and "parts" not in fields
+
+
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
-    """Add teams and parts to the fields of an intent; a `fresh` small cluster starts without them."""
-    few = fresh and isinstance(nodes := fields.get("nodes"), int) and nodes <= SMALL
-    few = few and not fields.keys() & {"parts", *ALONE}
-    found = fields | {**ALONE, "parts": []} if few else fields
+    """Add teams and parts to the fields of an intent; a `fresh` small cluster starts without them.
+
+    Teams take nodes back that they lent, so their jobs need the storage.
+    """
+    few = fresh and is_small(fields) and not fields.keys() & ALONE.keys()
+    found = fields | ({**ALONE, "parts": []} if few else {})
     if teams:
         names = teams.split(",")
         found = {name: value for name, value in found.items() if ALONE.get(name) != value}
         found["teams"] = [{"name": name, "share": 100 // len(names)} for name in names]
+        parts = [*parts, "storage"]
     if parts and isinstance(have := found.get("parts"), list):
         found["parts"] = [name for name in PARTS if name in have or name in parts]
     return found

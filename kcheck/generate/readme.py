@@ -70,8 +70,7 @@ def facts(world: World, intent: Intent, requests: list[QuotaRequest]) -> Facts:
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
     """List quotas to request: account quotas of the nodes, and cloud quotas below the target.
 
-    Pools that are never empty are upgraded while jobs run, so their surge needs quota too. Of several machine types
-    all nodes may be of the one that needs most.
+    Pools that are never empty are upgraded while jobs run: their surge needs quota too. All may be of the largest type.
     """
     found, lasting = {}, [pool for pool in world.pools.of_cluster(cluster) if known(pool.size.min_nodes)]
     surges = {

@@ -80,7 +80,7 @@ def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPa
             "(eks-training/vpc.tf:6)"
         ),
         (
-            "not in the code, or not read there: account 111122223333; job.hours 24; teams research 60%, product 40%; tiers "
+            "not in the code, or not read there: account 111122223333; job.hours 24; teams training 100%; tiers "
             "low, normal, high; registry 111122223333.dkr.ecr.us-east-1.amazonaws.com/train; image train:1.0.0"
         ),
         (
@@ -214,8 +214,8 @@ def test_values_without_a_place_in_an_intent_are_reported(tmp_path: Path) -> Non
         "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of.the.group\nvalue: 5\n"
     )
     found = read(gke(tmp_path))
-    assert found.tiers == ("low", "normal", "high")
-    assert "tiers: low, normal, high; ['of.the.group'] of the code is nothing that an intent can say" in found.assumed
+    assert found.tiers == ("normal",)
+    assert "tiers: normal; ['of.the.group'] of the code is nothing that an intent can say" in found.assumed
 
 
 def test_unsupported_versions_are_replaced_and_reported(tmp_path: Path) -> None:
@@ -383,7 +383,8 @@ def test_command_prints_the_assumptions(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(gke(tmp_path, machine="var.machine"))
     Path("variables.tf").write_text('variable "machine" {}\n')
     Path("mine.yaml").write_text("machines: [n2-standard-32]\n")
-    assert run("--from", ".", "--diff")[0] == 2
+    assert run("--from", ".", "--output", str(tmp_path.parent / "made"))[0] == 2
+    assert "no manifests are added: --from .: machines cannot be read" in run("--from", ".", "--diff")[1]
     for words in (("--var", "machine=n2-standard-32"), ("--intent", "mine.yaml")):
         code, out = run("--from", ".", *words, "--output", str(tmp_path.parent / "made"), "--overwrite")
         assert code == 0

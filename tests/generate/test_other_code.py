@@ -162,7 +162,7 @@ def test_differences_from_the_code_are_listed(tmp_path: Path) -> None:
     assert found.assumed[-6:] == (
         "the cluster is called gpu-cluster-of-the-r; in the code it is gpu_cluster_of_the_research_team (main.tf:1)",
         "the control plane has the tier Standard; in the code it has Free (main.tf:4)",
-        "the cluster's own pods get up to 4 nodes of Standard_D16ds_v5; the code has pool system (main.tf:5), 2 nodes of Standard_D4s_v5",
+        "the cluster's own pods get up to 4 nodes of Standard_D8ds_v5; the code has pool system (main.tf:5), 2 nodes of Standard_D4s_v5",
         "taints are left out: team=research:NoSchedule of pool train (main.tf:13)",
         "pools grow from 0 nodes; the code has pool train (main.tf:13), at least 3",
         "network.range: chosen by size; the code has 10.77.0.0/16 (main.tf:23)",

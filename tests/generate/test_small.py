@@ -109,9 +109,16 @@ def test_a_single_team_without_a_queue_has_a_quota_of_gpus_alone() -> None:
 
 
 def test_the_readme_has_a_flag_for_each_part_that_there_is() -> None:
-    readme = made("eks", "cpu").files["README.md"].decode()
+    readme = made("eks", "gpu").files["README.md"].decode()
     flags = re.findall(r"(?m)^- `--([\w-]+)(?: NAME,\.\.\.)?`: ", readme)
     assert flags == ["teams", *PARTS]
+    others = {
+        cloud: made(cloud, kind, "storage").files["README.md"].decode()
+        for cloud, kind in (("eks", "cpu"), ("gke", "gpu"))
+    }
+    assert ["- `--sharing`" in others[cloud] for cloud in others] == [False, False], "their plugin is not ours"
+    assert ["- `--dns`" in others[cloud] for cloud in others] == [True, False], "Cloud DNS has no part to add"
+    assert "- `--storage`" not in others["eks"] + others["gke"], "it is there"
     options = {option for one in command.params for option in one.opts}
     assert {f"--{flag}" for flag in flags} <= options
 
@@ -130,11 +137,11 @@ def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.Monk
     assert run(command, ["gke", "--nodes", "20"]).exit_code == 0
     first = yaml.safe_load((tmp_path / "train" / "intent.yaml").read_text())
     assert (first["scheduler"], first["parts"]) == ("none", [])
-    again = ["gke", "--intent", "train/intent.yaml", "--overwrite", "--monitoring", "--teams", "a,b"]
+    again = ["--from", "train", "--overwrite", "--monitoring", "--teams", "a,b"]
     done = run(command, again)
     assert done.exit_code == 0, done.output
     then = yaml.safe_load((tmp_path / "train" / "intent.yaml").read_text())
-    assert (then["scheduler"], then["parts"]) == ("kueue", ["monitoring"])
+    assert (then["scheduler"], then["parts"]) == ("kueue", ["monitoring", "storage"])
     assert then["teams"] == [{"name": "a", "share": 50}, {"name": "b", "share": 50}]
     assert then["nodes"] == 20
     assert (tmp_path / "train" / "kubernetes" / "kueue.yaml").exists()

@@ -226,7 +226,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Write) -> None:
     assert findings["slow-node-deletion"] == "10"
     assert findings["docker-hub-image"] == "busybox:1.36"
     outcome = fix.fix(["."], Config(), rules=("idle-nodes-kept-long", "slow-node-deletion"))
-    ((_, _, _, new, _),) = outcome.files
+    ((_, _, _, new, *_),) = outcome.files
     wanted = text.replace("20m #", "5m #").replace("parallelism: 10", "parallelism: 20")
     assert new.decode() == wanted
 
@@ -239,7 +239,7 @@ def test_flags_that_the_version_does_not_know(write: Write) -> None:
     (found,) = [f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "removed-autoscaler-flag"]
     assert found.span.text == "max-empty-bulk-delete"
     outcome = fix.fix(["."], Config(), rules=("removed-autoscaler-flag",))
-    ((_, _, _, new, _),) = outcome.files
+    ((_, _, _, new, *_),) = outcome.files
     assert b"max-scale-down-parallelism: 50" in new
 
 

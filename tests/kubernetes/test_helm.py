@@ -111,7 +111,7 @@ def test_a_fix_goes_into_the_text_of_values(write: Write) -> None:
     )
     write({"main.tf": cluster, "a.yaml": text})
     outcome = fix.fix(["."], Config(), rules=("idle-nodes-kept-long",))
-    ((_, _, _, new, _),) = outcome.files
+    ((_, _, _, new, *_),) = outcome.files
     assert new.decode() == text.replace("20m", "5m")
 
 
@@ -414,7 +414,7 @@ def test_an_image_is_reported_once_with_the_place_of_its_repository(check: Check
 def test_a_mirror_goes_into_whole_images_only(write: Write) -> None:
     write({"Chart.yaml": CHART, "values.yaml": "a: {image: 'a/b:1'}\nb: {image: {repository: c/d, tag: '1'}}\n"})
     outcome = fix.fix(["."], Config(mirrors={"docker.io": "example.com/hub"}), safeties=("unsafe",))
-    ((_, _, _, new, _),) = outcome.files
+    ((_, _, _, new, *_),) = outcome.files
     assert new == b"a: {image: 'example.com/hub/a/b:1'}\nb: {image: {repository: c/d, tag: '1'}}\n"
     assert outcome.result is not None
     (left,) = outcome.result.findings

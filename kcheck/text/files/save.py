@@ -24,7 +24,7 @@ _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
 class File(NamedTuple):
     """A file to write: path on disk, displayed path, bytes before and after.
 
-    A `fresh` one does not exist yet. Links in a repository are not followed out of it.
+    A `fresh` one does not exist yet, a `gone` one is removed. Links in a repository are not followed out of it.
     """
 
     real: str
@@ -32,6 +32,7 @@ class File(NamedTuple):
     old: bytes
     new: bytes
     fresh: bool = False
+    gone: bool = False
 
 
 class SaveError(Error):
@@ -56,12 +57,15 @@ def save(files: Iterable[File]) -> None:
         for file in wanted:
             here = file.path
             _make(os.path.dirname(file.real), made)
-            written.append((file, _beside(file)))
+            written.append((file, "" if file.gone else _beside(file)))
         for file in wanted:
             _checked(file)
         for file, temporary in written:
             here = file.path
-            os.replace(temporary, file.real)
+            if file.gone:
+                os.unlink(file.real)
+            else:
+                os.replace(temporary, file.real)
             done += 1
     except OSError as error:
         saved = ", ".join(file.path for file, _ in written[:done])
@@ -283,7 +287,8 @@ def diff(file: File) -> Diff:
     wanted = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found[2:]]
     shown = [_shown(line) for line in wanted]
     old = "/dev/null" if file.fresh else _name(f"a/{path}")
-    return Diff("".join((f"--- {old}\n", f"+++ {_name(f'b/{path}')}\n", *shown)), exact=shown == wanted)
+    new = "/dev/null" if file.gone else _name(f"b/{path}")
+    return Diff("".join((f"--- {old}\n", f"+++ {new}\n", *shown)), exact=shown == wanted)
 
 
 def _lines(parts: list[str]) -> Iterator[str]:

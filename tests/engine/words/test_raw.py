@@ -280,7 +280,7 @@ def mended(text: str, name: str, content: str, write: Write) -> list[str]:
     assert not outcome.refused
     if not outcome.files:
         return []
-    ((_, _, old, new, _),) = outcome.files
+    ((_, _, old, new, *_),) = outcome.files
     before = old.decode().splitlines()
     return [line for line in new.decode().splitlines() if line not in before]
 

@@ -145,7 +145,7 @@ def test_json_is_mended_where_the_value_stands(write: Write) -> None:
     text = library.dumps(CLUSTER, indent=2)
     write({"main.tf.json": text})
     outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"), rules=("subnet-too-small",))
-    ((_, _, old, new, _),) = outcome.files
+    ((_, _, old, new, *_),) = outcome.files
     assert new.decode() == old.decode().replace('"10.0.0.0/24"', '"10.0.0.0/23"')
 
 
