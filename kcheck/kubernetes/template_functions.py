@@ -327,10 +327,6 @@ def _index(value: object, *keys: object) -> object:
     return value
 
 
-def _fail(message: str) -> object:
-    raise TemplateError(message)
-
-
 def _random_text(length: int) -> Opaque:
     if length < 1:
         raise unsupported(f"randAlphaNum {length}")
@@ -351,7 +347,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
     "eq": ("aaa*", _equal),
-    "fail": ("s", _fail),
+    "fail": ("s", lambda message: _required(message, None)),
     "first": ("l", lambda items: items[0] if items else None),
     "fromJson": ("s", from_yaml),
     "fromYaml": ("s", from_yaml),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import ChainMap
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from kcheck.kubernetes.template_functions import DEPTH, Fields, Opaque, TemplateError, call, field, shown, unsupported
@@ -119,13 +118,14 @@ def _add(templates: dict[str, Body], name: str, body: Body) -> None:
 
 
 def _nodes(text: str, path: str) -> Iterator[str | Node]:
-    """Yield the texts and actions of a template, without comments and trimmed spaces."""
+    """Yield the texts and actions of a template, without comments and trimmed spaces; no path gives no place."""
     at, line, counted, trims = 0, 1, 0, False
     while (start := text.find("{{", at)) >= 0:
         line, counted = line + text.count("\n", counted, start), start
+        place = path and f"{path}:{line}"
         match = _ACTION.match(text, start)
         if match is None:
-            raise TemplateError("an action has no end", f"{path}:{line}")
+            raise TemplateError("an action has no end", place)
         before = text[at:start].lstrip(_SPACE) if trims else text[at:start]
         before = before.rstrip(_SPACE) if match["left"] else before
         if before:
@@ -136,9 +136,9 @@ def _nodes(text: str, path: str) -> Iterator[str | Node]:
         if body.endswith("-") and body[-2:-1] in tuple(_SPACE):
             body, trims = body[:-2], True
         try:
-            yield _action(body, f"{path}:{line}")
+            yield _action(body, place)
         except TemplateError as error:
-            error.place = f"{path}:{line}"
+            error.place = place
             raise
     yield text[at:].lstrip(_SPACE) if trims else text[at:]
 
@@ -354,25 +354,14 @@ class Interpreter:
         if name == "tpl" and len(arguments) == 2 and type(arguments[0]) is str:
             self._spend(arguments[0], 10)
             own = f"tpl {len(self.templates)}"
-            with _placed_by_caller():
-                parse(arguments[0], "", own, self.templates)
-                return self.run(own, arguments[1])
+            parse(arguments[0], "", own, self.templates)
+            return self.run(own, arguments[1])
         result = call(name, arguments)
         self._spend(result, 10 if name == "toYaml" else 0)
         if name in ("randAlphaNum", "uuidv4"):
             self._random += 1
             return Opaque(f"{result}-{self._random}")
         return result
-
-
-@contextmanager
-def _placed_by_caller() -> Iterator[None]:
-    """Take the place from errors in a text of values, so that it becomes that of the action."""
-    try:
-        yield
-    except TemplateError as error:
-        error.place = ""
-        raise
 
 
 def _assign(node: Node, name: str, value: object, scope: _Scope) -> None:

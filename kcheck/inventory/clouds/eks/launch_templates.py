@@ -230,10 +230,7 @@ def _default_disk(origin: Origin) -> Value[int]:
 
 
 def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = NOTHING) -> Upgrade:
-    """Read the update settings of a group; unmanaged groups are not updated.
-
-    `image`: whether a data source looks its image up.
-    """
+    """Read the update settings of a group, and whether its `image` is looked up; unmanaged groups are not updated."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     surge, rolling = _surge(fields, zones), _rolling(fields)
