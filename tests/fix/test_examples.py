@@ -42,7 +42,7 @@ def test_every_fix_that_is_offered_works(name: str, write: Write) -> None:
 def test_a_fix_has_another_turn_after_those_that_it_depends_on(write: Write) -> None:
     """An upgrade of many nodes at a time takes more addresses than the range provided for that was made at once."""
     write(TREES["node-subnet-slash-24-1-good"])
-    outcome = fix.fix(["."], Config(nodes={"": 400}), safeties=SAFETIES)
+    outcome = fix.fix(["."], Config(nodes={"": 1000}, limits={"eks.pool.quota": 2000}), safeties=SAFETIES)
     assert {finding.rule for finding in outcome.fixed} == {
         "pool-ends-below-target",
         "slow-upgrades",
