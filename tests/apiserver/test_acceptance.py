@@ -70,7 +70,7 @@ def manifests(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("example", grid.EXAMPLES)
-def test_generated_examples(judge: Judge, example: str) -> None:
+def test_generated_examples_are_accepted(judge: Judge, example: str) -> None:
     files = grid.example_output(example).files
     judge.files({path: data.decode() for path, data in files.items() if path.endswith(".yaml")})
     judge.done()

@@ -178,7 +178,9 @@ if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 @pytest.mark.parametrize(
     ("version", "what"), [("", str(ROOT)), ("0.1.0", f"{GIT}@v0.1.0"), ("v0.1.0", f"{GIT}@v0.1.0"), ("1; ls", f"{GIT}@v1; ls")]
 )  # fmt: skip
-def test_install(version: str, what: str, workspace: Path, tmp_path: Path) -> None:
+def test_the_action_installs_the_version_that_is_asked_for(
+    version: str, what: str, workspace: Path, tmp_path: Path
+) -> None:
     python, log = executable(tmp_path / "python", PYTHON), tmp_path / "log"
     known = {"steps.python.outputs.python-path": str(python), "inputs.version": version}
     ran = run("install", workspace, known, LOG=str(log))
@@ -281,7 +283,7 @@ def commit(folder: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_gitlab_job(name: str) -> None:
+def test_the_gitlab_job_installs_and_reports(name: str) -> None:
     job = JOBS[name]
     assert job["before_script"] == [f"pip install {SOURCE}"]
     assert job["variables"]["GIT_DEPTH"] == "0"

@@ -93,7 +93,7 @@ def test_search_ends_at_the_repository(write: Write) -> None:
     assert settings.load(["repo"]) == Config()
 
 
-def test_pyproject(write: Write) -> None:
+def test_settings_are_read_from_pyproject(write: Write) -> None:
     write({
         "pyproject.toml": '[project]\nname = "x"\n\n[tool.kcheck]\nnodes = 30\nprice = 1.5\nfail-on = "error"\n\n'
         '[[tool.kcheck.suppressions]]\nrule = "kubenet-retiring"\nreason = "known"\nexpires = 2099-01-01\n',
@@ -381,7 +381,7 @@ def test_limits_have_the_names_that_rules_use(limits: str, found: dict[str, int]
 
 
 @pytest.mark.medium
-def test_suppressions(write: Write) -> None:
+def test_a_suppression_silences_its_path_only(write: Write) -> None:
     base = "suppressions:\n  - {rule: kubenet-retiring, reason: next year, path: a}\n"
     write({"kcheck.yaml": base, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     assert sorted(rules()) == [
@@ -500,7 +500,7 @@ def test_rules_of_ones_own(write: Write) -> None:
     assert "Traceback" not in run.output
 
 
-def test_fail_on(write: Write) -> None:
+def test_the_flag_wins_over_fail_on_of_the_settings(write: Write) -> None:
     write({"kcheck.yaml": "fail_on: error\nselect: [kubenet-retiring]\n", "main.tf": CLUSTER})
     assert CliRunner().invoke(cli, ["check"]).exit_code == 0
     assert CliRunner().invoke(cli, ["check", "--fail-on", "warning"]).exit_code == 1
@@ -551,7 +551,7 @@ def test_config_prints_effective_settings_and_their_origin(write: Write) -> None
         ("a", "[z-a]", False), ("[z-a]", "[z-a]", True), ("a/b", "[]", False), ("{a,b}/c.tf", "{a,b}/*", True),
     ],
 )  # fmt: skip
-def test_matches(path: str, pattern: str, expected: bool) -> None:
+def test_a_pattern_matches_files_and_folders(path: str, pattern: str, expected: bool) -> None:
     assert matches(path, pattern) is expected
 
 

@@ -340,7 +340,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("container", TYPES.values(), ids=TYPES.keys())
-def test_typed_resources(container: str, write: Write) -> None:
+def test_requests_are_added_to_resources_of_terraform(container: str, write: Write) -> None:
     fixed(write, {"main.tf": TYPED % container.strip("\n")})
 
 

@@ -554,7 +554,7 @@ def test_a_line_that_stands_twice_is_that_of_the_file(check: Check) -> None:
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("helm")
-def test_further_values(check: Check) -> None:
+def test_a_further_values_file_wins_over_the_chart(check: Check) -> None:
     config = Config(render="helm", nodes={"": 400}, helm_values=("prod.yaml",))
     result = check({**ONE, "prod.yaml": "nodes: 60\nimage: quay.io/a/b:1\n"}, config)
     details = [text for f in result.findings for text in f.details]

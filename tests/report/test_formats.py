@@ -80,7 +80,7 @@ def sarif(report: Report) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_sarif_validates(report: Report) -> None:
+def test_sarif_is_valid_and_has_every_finding(report: Report) -> None:
     schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text())
     log = json.loads(report.render("sarif"))
     jsonschema.Draft4Validator(schema).validate(log)
@@ -196,7 +196,7 @@ def test_rdjson_suggests_a_safe_fix_in_one_piece(check: Check) -> None:
     assert "mountPath: /dev/shm" in suggestion["text"]
 
 
-def test_gitlab_validates(report: Report) -> None:
+def test_a_gitlab_report_is_valid_and_has_every_finding(report: Report) -> None:
     schema = json.loads((SCHEMAS / "codequality.json").read_text())
     data = json.loads(report.render("gitlab"))
     jsonschema.Draft202012Validator(schema).validate(data)
@@ -257,7 +257,7 @@ def test_markdown_is_a_table_whatever_a_message_holds(report: Report) -> None:
     assert "@nobody" not in text
 
 
-def test_markdown_fits(report: Report) -> None:
+def test_a_markdown_table_is_cut_to_its_bytes(report: Report) -> None:
     whole = forges.markdown(report)
     cut = forges.table(report, 2_000)
     assert len(cut.encode()) <= 2_000
@@ -380,7 +380,7 @@ def test_paths_are_those_of_the_repository(write: Write, monkeypatch: pytest.Mon
     assert "infra/main.tf:" not in run("--format", "text")[1]
 
 
-def test_statistics(write: Write) -> None:
+def test_statistics_count_findings_by_rule(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     code, out, _ = run("--format", "statistics")
     assert code == 1

@@ -52,7 +52,7 @@ def test_a_paragraph_is_as_wide_as_the_screen() -> None:
     assert render([paragraph], 80, colours=False) == "one two three\n"
 
 
-def test_tables_fold() -> None:
+def test_a_table_folds_where_the_screen_is_narrow() -> None:
     assert plain([TABLE]).splitlines() == [
         "  name     why                               of",
         "  one      a long reason with many words  1,000",

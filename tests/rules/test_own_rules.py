@@ -286,7 +286,7 @@ def test_the_documented_file_is_a_rule(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_documented_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_of_the_guide_pass_their_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "own-rules")
     done = run("rules", "--test", "policies")
     assert (done.exit_code, done.stdout) == (

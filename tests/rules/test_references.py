@@ -58,7 +58,9 @@ def told(result: Result) -> list[tuple[str, str]]:
     ],
 )  # fmt: skip
 @pytest.mark.medium
-def test_misspelt_names(kind: str, name: str, named: str, severity: str, check: Check) -> None:
+def test_a_misspelt_name_of_an_object_is_reported(
+    kind: str, name: str, named: str, severity: str, check: Check
+) -> None:
     found = told(check({"object.yaml": defined(kind, name), "job.yaml": named}))
     assert [(one, text.split()[0]) for one, text in found] == [(severity, kind)]
 

@@ -284,7 +284,7 @@ spec:
         (200, "cloud.google.com/gke-spot: 'false'", "", None, None),
     ],
 )
-def test_long_jobs(
+def test_a_long_job_on_spot_is_reported(
     pods: int, selector: str, argument: str, nodes: int | None, severity: str | None, check: Check
 ) -> None:
     text = JOB.format(kind="Job", pods=pods, selector=selector, argument=argument)

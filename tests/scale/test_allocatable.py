@@ -158,7 +158,7 @@ class TestKubelets:
         code = EKS.format(types='["t3.large"]', more=f'ami_type = "{image}"')
         assert room(code, read).cpu_left == Amount(1930, 2000)
 
-    def test_ack(self, read: Read) -> None:
+    def test_nodes_of_ack_keep_what_alibaba_cloud_reserves(self, read: Read) -> None:
         code = """
         resource "alicloud_cs_managed_kubernetes" "main" {
           name = "train"
@@ -181,7 +181,7 @@ class TestKubelets:
         """
         assert room(code, read).cpu_left == Amount(2750, 2750)
 
-    def test_eksctl(self, read: Read) -> None:
+    def test_nodes_of_eksctl_keep_what_their_kubelet_reserves(self, read: Read) -> None:
         text = """
         apiVersion: eksctl.io/v1alpha5
         kind: ClusterConfig

@@ -60,7 +60,9 @@ def test_malformed_ranges_are_refused(text: str) -> None:
         (1000, Surge(), 0, 1000),
     ],
 )
-def test_addresses_needed(nodes: int, surge: Surge, pods: int, needed: int) -> None:
+def test_nodes_and_surge_need_an_address_each_and_one_for_each_pod(
+    nodes: int, surge: Surge, pods: int, needed: int
+) -> None:
     assert growing.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
 
 

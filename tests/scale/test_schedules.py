@@ -29,7 +29,7 @@ from kcheck.scale.schedules import times
         ("5/20 * * * *", "45 * * * *", True),
     ],
 )
-def test_schedules_meet(one: str, other: str, meet: bool) -> None:
+def test_two_schedules_meet_where_they_share_a_minute(one: str, other: str, meet: bool) -> None:
     first, second = times(one), times(other)
     assert first is not None
     assert second is not None

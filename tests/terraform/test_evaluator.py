@@ -197,7 +197,7 @@ def test_known_though_a_part_is_not(text: str, expected: object) -> None:
         "unknown ? resource : null", "flatten([[resource]])[0]", "merge({}, { a = resource }).a", "values({ a = resource })[0]",
     ],
 )  # fmt: skip
-def test_identity_survives(text: str) -> None:
+def test_the_identity_of_an_unknown_value_survives_functions(text: str) -> None:
     datum = value(text)
     assert isinstance(datum, Unknown)
     assert datum.symbol == Symbol("azurerm_subnet.a", "id")

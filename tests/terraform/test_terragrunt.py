@@ -252,7 +252,7 @@ def test_files_that_read_each_other_end(write: Write) -> None:
         "git::git@github.com:terraform-aws-modules/terraform-aws-eks.git?ref=v20.8.4",
     ],
 )
-def test_published_modules(source: str, write: Write) -> None:
+def test_a_unit_may_use_a_published_module(source: str, write: Write) -> None:
     unit = f"""
 terraform {{
   source = "{source}"

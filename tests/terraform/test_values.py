@@ -193,7 +193,7 @@ def test_deep_nesting_is_unknown_and_not_an_error(scope: Scope) -> None:
 
 
 @pytest.mark.skipif("KCHECK_UPDATE" not in os.environ, reason="KCHECK_UPDATE=1 asks Terraform again")
-def test_update(terraform: str, tmp_path: Path) -> None:
+def test_stored_answers_are_asked_of_terraform_again(terraform: str, tmp_path: Path) -> None:
     expressions = list(dict.fromkeys([*MORE, *Grammar(5).expressions(COUNT)]))
     answers = [one for one in ask(terraform, MODULE, expressions, tmp_path) if len(json.dumps(one)) < 1500]
     STORED.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers))

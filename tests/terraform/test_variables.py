@@ -233,7 +233,7 @@ def test_more_than_a_dozen_environments_are_named(write: Write) -> None:
         ("size", "--var size: give a name and a value, such as --var size=100"),
     ],
 )
-def test_wrong_use(flag: str, message: str, write: Write) -> None:
+def test_a_malformed_var_flag_is_a_usage_error(flag: str, message: str, write: Write) -> None:
     write({"main.tf": SIZED})
     run = CliRunner().invoke(cli, ["check", "--var", flag])
     assert run.exit_code == 2

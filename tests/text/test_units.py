@@ -10,7 +10,7 @@ from kcheck.text.units import data_text, exact_seconds, quantity, readable, roun
 
 
 @pytest.mark.parametrize(("count", "written"), [(7, 7), (37, 40), (100, 100), (616, 620), (991, 1000), (1234, 1250)])
-def test_round_up(count: int, written: int) -> None:
+def test_numbers_are_rounded_up_as_people_write_them(count: int, written: int) -> None:
     assert round_up(count) == written
 
 

@@ -120,7 +120,7 @@ def test_json_report_has_every_field_of_its_schema(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_json_report() -> None:
+def test_the_json_report_has_places_objects_and_fixes() -> None:
     data = report(".", "--info")
     finding = next(f for f in data["findings"] if f["rule"] == "kubenet-retiring")
     assert finding["path"] == "main.tf"

@@ -134,7 +134,7 @@ def test_links_lead_somewhere() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_exist(path: Path) -> None:
+def test_every_command_of_a_page_exists(path: Path) -> None:
     assert commands_in(path.read_text()) == []
 
 
@@ -175,7 +175,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("language", "text"), EXAMPLES, ids=[text.splitlines()[0] for _, text in EXAMPLES])
-def test_settings_load(language: str, text: str, write: Write) -> None:
+def test_the_settings_of_a_page_load(language: str, text: str, write: Write) -> None:
     write({"kcheck.yaml" if language == "yaml" else "pyproject.toml": text})
     config = settings.load(["."])
     assert config.places

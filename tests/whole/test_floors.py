@@ -407,6 +407,12 @@ def test_calls_with_many_arguments_name_them() -> None:
     )
 
 
+def test_names_of_tests_say_what_holds() -> None:
+    """A name of one or two words is a topic."""
+    every = ((path, re.findall(r"def test_(\w+)\(", path.read_text())) for path in (ROOT / "tests").rglob("test_*.py"))
+    assert {str(path): wrong for path, names in every if (wrong := [one for one in names if one.count("_") < 2])} == {}
+
+
 PRINTERS = {
     "commands.cli",
     "commands.printing",

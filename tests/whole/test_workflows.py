@@ -69,13 +69,13 @@ def test_an_action_has_one_version() -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_scripts_exist(name: str) -> None:
+def test_every_script_of_a_workflow_exists(name: str) -> None:
     for command in commands(JOBS[name]):
         for script in re.findall(r"(?<!\S)(?:\.ci|scripts)/[\w.-]+", command):
             assert os.access(ROOT / script, os.X_OK), script
 
 
-def test_tiers_exist() -> None:
+def test_every_tier_of_ci_exists_and_runs() -> None:
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     tiers = {
         tier for job in JOBS.values() for command in commands(job) for tier in re.findall(r"\.ci/run (\S+)", command)

@@ -76,7 +76,7 @@ def test_a_file_that_an_editor_puts_in_the_place_of_another(write: Write, act: A
     assert watcher.wait() == [str(folder / "a.tf")]
 
 
-def test_files_elsewhere(write: Write, act: Act) -> None:
+def test_files_outside_the_folder_are_watched_too(write: Write, act: Act) -> None:
     write({"infra/a.tf": "a", "kcheck.yaml": "nodes: 1", "envs/prod.tfvars": "a = 1", "other.tf": ""})
     watcher = Watcher(["infra"])
     watcher.watch_others(["kcheck.yaml", "envs", "not-there.yaml"])

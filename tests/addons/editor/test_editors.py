@@ -72,7 +72,9 @@ vim.cmd.quitall({{ bang = true }})
 
 
 @pytest.mark.parametrize(("name", "first", "last"), [("neovim", (0, 11), (9, 0)), ("neovim 0.10", (0, 8), (9, 0))])
-def test_neovim(name: str, first: tuple[int, int], last: tuple[int, int], repository: Path, tmp_path: Path) -> None:
+def test_the_guide_for_neovim_works(
+    name: str, first: tuple[int, int], last: tuple[int, int], repository: Path, tmp_path: Path
+) -> None:
     nvim, version = installed("nvim", "--version")
     if not first <= version <= last:
         pytest.skip(f"this is for Neovim {first[0]}.{first[1]} and newer")
@@ -117,7 +119,7 @@ LSP_MODE = """
 
 
 @pytest.mark.parametrize(("name", "script"), [("emacs eglot", EGLOT), ("emacs lsp-mode", LSP_MODE)])
-def test_emacs(name: str, script: str, repository: Path, tmp_path: Path) -> None:
+def test_the_guide_for_emacs_works(name: str, script: str, repository: Path, tmp_path: Path) -> None:
     emacs, _ = installed("emacs", "--version")
     library = name.split()[1]
     probe = f"(progn (package-initialize) (unless (require '{library} nil t) (kill-emacs 9)))"
@@ -131,7 +133,7 @@ def test_emacs(name: str, script: str, repository: Path, tmp_path: Path) -> None
     assert "NAT gateway" in run.stdout or RULE in run.stdout, run.stderr
 
 
-def test_helix(repository: Path, tmp_path: Path) -> None:
+def test_the_guide_for_helix_works(repository: Path, tmp_path: Path) -> None:
     hx, _ = installed("hx", "--version")
     settings = tmp_path / "home" / "helix" / "languages.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)

@@ -60,12 +60,12 @@ def changed(top: Path, change: Callable[[], object], settings: Settings = DEFAUL
     "name",
     ["main.tf", "new.tf", "infra/main.tf", ".hidden/values.yaml", "vendor/a.yaml", ".terraform/modules/modules.json"],
 )
-def test_content_counts(name: str, top: Path) -> None:
+def test_changed_content_changes_the_key(name: str, top: Path) -> None:
     (top / name).parent.mkdir(parents=True, exist_ok=True)
     assert changed(top, lambda: (top / name).write_text("changed"))
 
 
-def test_names_count(top: Path) -> None:
+def test_a_renamed_file_or_folder_changes_the_key(top: Path) -> None:
     assert changed(top, lambda: (top / "main.tf").rename(top / "other.tf"))
     assert changed(top, lambda: (top / "infra").rename(top / "moved"))
     assert changed(top, (top / "empty").mkdir)

@@ -108,7 +108,7 @@ def test_an_answer_has_an_end(fake: FakePrometheus, monkeypatch: pytest.MonkeyPa
         asked(fake).instant("up{}", 1)
 
 
-def test_nobody_there() -> None:
+def test_a_refused_connection_asks_for_the_port_forward() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"

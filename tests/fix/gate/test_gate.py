@@ -813,7 +813,7 @@ def test_no_common_ancestor(write: Write, git: Git) -> None:
 
 
 @pytest.mark.parametrize("name", ['a "b".tf', "grö ße.tf", "new\nline.tf", "-x.tf", "a:b.tf"])
-def test_odd_names(name: str, write: Write, git: Git) -> None:
+def test_files_with_odd_names_are_compared(name: str, write: Write, git: Git) -> None:
     commit(git, write, {name: cluster()})
     assert changed() == []
     write({name: cluster(sku="Standard").replace('"kubenet"', '"kubenet" # still')})
@@ -886,7 +886,7 @@ def test_diff_base_without_a_repository_is_an_error(
     assert "is not in a git repository" in result.stderr
 
 
-def test_no_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_without_git_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": cluster()})
     monkeypatch.setenv("PATH", "")
     result = run("check", "--diff-base", "HEAD")

@@ -185,7 +185,7 @@ HEREDOC = "".join(f"    {line}\n" for line in V1.splitlines())
     ],
     ids=["kubectl", "kubernetes", "values"],
 )
-def test_places(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_nodepool_is_read_wherever_it_is_written(code: str, pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(CLUSTER + code, "main.tf", **({"pool_yaml": V1} if "file(" in code else {}))
     assert value(pool, "expire_after") is None
     (found,) = reader.read(Tree(["."]), Config()).inventory.karpenter

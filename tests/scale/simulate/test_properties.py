@@ -69,7 +69,7 @@ def test_run_is_never_faster_than_its_necessary_steps() -> None:
 
 @given(one=runs)
 @slow
-def test_floor(one: Case) -> None:
+def test_a_run_takes_at_least_its_boot_work_idle_and_deletion_time(one: Case) -> None:
     run = simulate(one)
     assume(run.summary.finished)
     assert (

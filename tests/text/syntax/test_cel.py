@@ -298,7 +298,7 @@ def test_used_paths_are_found(text: str, paths: str) -> None:
         ("subnet.x > 1", "result", ""),
     ],
 )
-def test_uses(text: str, kind: str, expected: str) -> None:
+def test_an_expression_uses_the_paths_it_reads(text: str, kind: str, expected: str) -> None:
     assert used(text).get(kind, set()) == set(expected.split())
 
 

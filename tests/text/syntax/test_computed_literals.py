@@ -48,7 +48,9 @@ pytestmark = pytest.mark.medium
         ('join(".", ["10", "0.0.0/20"])', "10.0.0.0/20", "10.0.0.0/18", None),
     ],
 )
-def test_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
+def test_only_the_part_of_a_literal_that_decides_is_rewritten(
+    text: str, old: str, new: str, expected: str | None
+) -> None:
     source = Source("main.tf", f"é = {text}\n".encode())
     start = len("é = ".encode())
     part = write.literal_to_change(source.span(start, start + len(text.encode())), old, new)

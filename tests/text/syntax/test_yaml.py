@@ -579,12 +579,12 @@ def test_nan_is_a_float() -> None:
         (b"", False),
     ],
 )
-def test_is_template(data: bytes, expected: bool) -> None:
+def test_templating_is_told_from_plain_yaml(data: bytes, expected: bool) -> None:
     assert placeholders.is_template(data) is expected
 
 
 @pytest.mark.medium
-def test_is_template_is_linear() -> None:
+def test_telling_templates_takes_linear_time() -> None:
     """A quadratic search would take hours for these."""
     assert not placeholders.is_template(b"{{" * 500_000 + b" #" * 500_000)
 
