@@ -365,6 +365,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
     "len": ("c", lambda value: len(value.encode()) if isinstance(value, str) else len(value)),
     "list": ("a*", lambda *items: list(items)),
+    "lookup": ("ssss", lambda *_: {}),  # as `helm template`, which asks no cluster
     "lower": ("p", lambda text: _ascii(text).lower()),
     "lt": ("aa", _less),
     "max": ("aa*", _arithmetic(max)),

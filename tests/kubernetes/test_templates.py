@@ -58,6 +58,7 @@ CASES = {
     "{{ tpl .Values.template . }} {{ tpl \"{{ .b }}\" .Values.map }}": "train-train 1",
     "{{ coalesce nil .Values.empty .Values.name }} {{ first .Values.list }} {{ get .Values.map \"b\" }}{{ get .Values.map \"no\" }}": "train b 1",
     "{{ upper .Values.name }} {{ hasPrefix \"tr\" .Values.name }} {{ hasSuffix \"tr\" .Values.name }} {{ trimPrefix \"tr\" .Values.name }}": "TRAIN true false ain",
+    '{{ with lookup "v1" "Secret" "ns" "key" }}kept{{ else }}new{{ end }}': "new",
     "{{ squote .Values.name 1 .Values.missing }}": "'train' '1'",
     "{{ with .Release.Time }}x{{ end }}{{ .Release.Revision }}{{ if false }}{{ date \"2006\" .Release.Time }}{{ end }}": "1",
     "{{ .Values.nodes }} {{ .Values.large }} {{ .Values.million }} {{ .Values.half }}": "250 1.234567e+06 1e+06 0.5",
