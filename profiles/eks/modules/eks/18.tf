@@ -229,7 +229,7 @@ resource "aws_eks_node_group" "this" {
 
   force_update_version           = try(each.value.force_update_version, var.eks_managed_node_group_defaults.force_update_version, null)
   use_latest_ami_release_version = try(each.value.use_latest_ami_release_version, var.eks_managed_node_group_defaults.use_latest_ami_release_version, false) # not of the provider: looks the image up at each plan
-  release_version                = try(each.value.ami_id, var.eks_managed_node_group_defaults.ami_id, null) # not so in the module: the image, to see where it is looked up
+  release_version                = try(each.value.ami_id, var.eks_managed_node_group_defaults.ami_id, null)                                                  # not so in the module: the image, to see where it is looked up
 
   scaling_config {
     min_size     = try(each.value.min_size, var.eks_managed_node_group_defaults.min_size, 1)

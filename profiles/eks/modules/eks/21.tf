@@ -299,7 +299,7 @@ resource "aws_eks_node_group" "this" {
 
   force_update_version           = each.value.force_update_version
   use_latest_ami_release_version = each.value.ami_id != "" ? false : each.value.use_latest_ami_release_version # not of the provider: looks the image up at each plan
-  release_version                = each.value.ami_id # not so in the module: the image, to see where it is looked up
+  release_version                = each.value.ami_id                                                           # not so in the module: the image, to see where it is looked up
 
   scaling_config {
     min_size     = each.value.min_size

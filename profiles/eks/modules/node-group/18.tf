@@ -272,7 +272,7 @@ resource "aws_eks_node_group" "this" {
 
   force_update_version           = var.force_update_version
   use_latest_ami_release_version = var.ami_id != "" ? false : var.use_latest_ami_release_version # not of the provider: looks the image up at each plan
-  release_version                = var.ami_id # not so in the module: the image, to see where it is looked up
+  release_version                = var.ami_id                                                    # not so in the module: the image, to see where it is looked up
 
   scaling_config {
     min_size = var.min_size
