@@ -93,6 +93,7 @@ def generate(intent: Intent) -> Output:
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
+    context |= {"graph_nodes": 3 * intent.nodes, "grafana_schema": 39}
     context["place"] = lambda wall: readme.place(wall.place, top)
     context["lacking"] = {name: part for name, part in PARTS.items() if name not in intent.parts}
     context["most_walls"] = None if intent.parts else _FEW_WALLS

@@ -51,7 +51,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
              "public": layout.ranges[f"public {zone}"]}
             for zone in intent.zones
         ],
-        "ami": _ami(intent), "efa_cards": efa_cards(intent),
+        "ami": _ami(intent), "efa_cards": efa_cards(intent), "interfaces": 1 + len(efa_cards(intent)),
         "node_addresses": 1 + int(usual["cni.minimum"]), "node_pools": node_pools(pools),
         "zoned_spot": intent.autoscaler == "cluster-autoscaler" and any(p.spot and len(p.zones) > 1 for p in pools),
         "autoscaler_chart": autoscaler_chart(intent), **_most(intent), "dns_autoscaler": False,

@@ -44,6 +44,7 @@ def _environment() -> Environment:
     environment.filters["variable_names"] = lambda text: re.findall(r"(?m)^- name: (\S+)", text)
     environment.filters["bare"] = lambda text, bare: re.sub(r"(?m)^ *#.*\n|^\n", "", text) if bare else text
     environment.filters["from_yaml"] = lambda text: load(text, bundled.loader())  # noqa: S506 - it is a safe one
+    environment.filters["grid"] = lambda i: {"x": i % 2 * 12, "y": i // 2 * 8, "w": 12, "h": 8}
     environment.filters["json"] = lambda value: json.dumps(value, indent=1)
     environment.filters["quoted"] = lambda values: ", ".join(f'"{value}"' for value in values)
     return environment

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
@@ -10,7 +11,7 @@ from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, recommended
 from kcheck.generate.intent import Intent
 from kcheck.generate.manifests import autoscaler_chart
-from kcheck.generate.pools import Pool, system_nodes
+from kcheck.generate.pools import Pool, evenly, system_nodes
 from kcheck.generate.ranges import Layout, Slot
 from kcheck.generate.recommended import control_nodes
 from kcheck.inventory.clouds.registry import cloud
@@ -74,8 +75,20 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     }  # fmt: skip
 
 
+def _zones(intent: Intent) -> dict[str, list[tuple[str, int, int]]]:
+    """Split the machines of each role evenly over the zones: the role, its first and its last number there."""
+    members, zones = control(intent).nodes, {name: list[tuple[str, int, int]]() for name in intent.zones}
+    sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
+    for role, size in sizes.items():
+        ends = accumulate(evenly(size, len(zones)), initial=0)
+        for ranges, (before, last) in zip(zones.values(), pairwise(ends), strict=True):
+            if last > before:
+                ranges.append((role, before + 1, last))
+    return zones
+
+
 def _kubespray(intent: Intent) -> dict[str, object]:
-    """Return the version and the parts that kubespray brings itself.
+    """Return the version, the machines of each zone and the parts that kubespray brings itself.
 
     Raises ConfigError if it does not support the version of Kubernetes.
     """
@@ -85,7 +98,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
     if version is None:
         release = usual["kubespray.release"]
         raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
-    return {"kube_version": version, "node_local_dns": False, "dns_autoscaler": False}
+    return {"kube_version": version, "zones": _zones(intent), "node_local_dns": False, "dns_autoscaler": False}
 
 
 def _machines(intent: Intent) -> dict[str, object]:

@@ -320,7 +320,7 @@ def test_cards_of_storage_are_not_between_gpus(tmp_path: Path) -> None:
     files["kubernetes/fabric.yaml"] = files["kubernetes/fabric.yaml"].replace(b'{"configList": [', b'{"configList": {[')
     written(files, tmp_path)
     assert any(
-        line.startswith("network.fabric: infiniband; the code has roce, and names no cards")
+        line.startswith("network.fabric: infiniband; the code has roce, but no network cards")
         for line in read(tmp_path).assumed
     )
 
