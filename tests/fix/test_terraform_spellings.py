@@ -396,7 +396,6 @@ module "eks" {{
 
 
 CPU = 'cpu = { type = "c6i.16xlarge", min = 2 }\n'
-BARE = 'cpu = { type = "c6i.16xlarge" }\n'
 GKE = """\
 module "gke" {
   source            = "terraform-google-modules/kubernetes-engine/google//modules/private-cluster"
@@ -426,38 +425,38 @@ MINIMUM: dict[str, str | Files] = {
     "each.value, quoted": pools("each.value.min", f'{CPU}gpu = {{ type = "p5.48xlarge", min = "«1→0»" }}\n'),
     "each.value, lines": pools("each.value.min", f'{CPU}gpu = {{\n  type = "p5.48xlarge"\n  min  = «1→0»\n}}\n'),
     "each.key": pools(
-        'local.sizes[each.key]', f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  sizes = { cpu = 2, gpu = «1→0» }\n}\n"
+        'local.sizes[each.key]', f'{CPU}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  sizes = { cpu = 2, gpu = «1→0» }\n}\n"
     ),
     "each.key, absent": pools(
-        'lookup(local.sizes, each.key, 1)', f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  sizes = { cpu = 2«→, gpu = 0» }\n}\n"
+        'lookup(local.sizes, each.key, 1)', f'{CPU}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  sizes = { cpu = 2«→, gpu = 0» }\n}\n"
     ),
     "branch of a key": pools(
-        'each.key == "gpu" ? «1→0» : 2', f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'
+        'each.key == "gpu" ? «1→0» : 2', f'{CPU}gpu = {{ type = "p5.48xlarge" }}\n'
     ),
     "branch of an entry": pools(
-        "each.value.spot ? 0 : each.value.min", 'cpu = { type = "c6i.16xlarge", spot = true, min = 2 }\ngpu = { type = "p5.48xlarge", spot = false, min = «1→0» }\n'
+        "each.value.spot ? 2 : each.value.min", 'cpu = { type = "c6i.16xlarge", spot = true, min = 2 }\ngpu = { type = "p5.48xlarge", spot = false, min = «1→0» }\n'
     ),
-    "lookup": pools(LOOKUP, f'{BARE}gpu = {{\n  type = "p5.48xlarge"«→\n  min  = 0»\n}}\n'),
-    "lookup, one line": pools(LOOKUP, f'{BARE}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n'),
+    "lookup": pools(LOOKUP, f'{CPU}gpu = {{\n  type = "p5.48xlarge"«→\n  min  = 0»\n}}\n'),
+    "lookup, one line": pools(LOOKUP, f'{CPU}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n'),
     "lookup, colons and commas": pools(
-        LOOKUP, f'{BARE}gpu = {{\n  "type" : "p5.48xlarge",«→\n  "min" : 0,»\n}}\n'
+        LOOKUP, f'{CPU}gpu = {{\n  "type" : "p5.48xlarge",«→\n  "min" : 0,»\n}}\n'
     ),
-    "lookup, commas": pools(LOOKUP, f'{BARE}gpu = {{\n  type = "p5.48xlarge",«→\n  min  = 0,»\n}}\n'),
+    "lookup, commas": pools(LOOKUP, f'{CPU}gpu = {{\n  type = "p5.48xlarge",«→\n  min  = 0,»\n}}\n'),
     "lookup, last without a comma": pools(
-        LOOKUP, f'{BARE}gpu = {{\n  name = "gpu",\n  type = "p5.48xlarge"«→,\n  min  = 0»\n}}\n'
+        LOOKUP, f'{CPU}gpu = {{\n  name = "gpu",\n  type = "p5.48xlarge"«→,\n  min  = 0»\n}}\n'
     ),
     "lookup, present": pools(LOOKUP, f'{CPU}gpu = {{ type = "p5.48xlarge", min = «2→0» }}\n'),
-    "try": pools("try(each.value.min, 1)", f'{BARE}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n'),
+    "try": pools("try(each.value.min, 1)", f'{CPU}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n'),
     "try, nested": pools(
-        "try(each.value.scaling.min, 1)", f'{BARE}gpu = {{\n  type = "p5.48xlarge"«→\n\n  scaling = {{\n    min = 0\n  }}»\n}}\n',
+        "try(each.value.scaling.min, 1)", f'{CPU.replace("min = 2", "scaling = { min = 2 }")}gpu = {{\n  type = "p5.48xlarge"«→\n\n  scaling = {{\n    min = 0\n  }}»\n}}\n',
     ),
     "merge of defaults": pools(
         "merge(local.defaults, each.value).min",
-        f'{BARE}gpu = {{ type = "p5.48xlarge", min = «3→0» }}\n', "locals {\n  defaults = { min = 1 }\n}\n",
+        f'{CPU}gpu = {{ type = "p5.48xlarge", min = «3→0» }}\n', "locals {\n  defaults = { min = 1 }\n}\n",
     ),
     "merge of what is absent": pools(
         "try(merge(local.defaults, each.value).min, 1)",
-        f'{BARE}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n', "locals {\n  defaults = { disk = 1 }\n}\n",
+        f'{CPU}gpu = {{ type = "p5.48xlarge"«→, min = 0» }}\n', "locals {\n  defaults = { disk = 1 }\n}\n",
     ),
     "merge in an entry": pools(
         "each.value.min", f'{CPU}gpu = merge(local.defaults, {{ type = "p5.48xlarge", min = «3→0» }})\n', "locals {\n  defaults = { min = 1 }\n}\n",
@@ -472,7 +471,7 @@ MINIMUM: dict[str, str | Files] = {
     ),
     "optional": pools("each.value.min", "", loop="var.pools") + OPTIONAL % """\
   default = {
-    cpu = { type = "c6i.16xlarge" }
+    cpu = { type = "c6i.16xlarge", min = 2 }
     gpu = { type = "p5.48xlarge"«→, min = 0» }
   }
 """,
@@ -482,6 +481,7 @@ MINIMUM: dict[str, str | Files] = {
 pools = {
   cpu = {
     type = "c6i.16xlarge"
+    min  = 2
   }
   gpu = {
     type = "p5.48xlarge"«→
@@ -492,11 +492,11 @@ pools = {
     },
     "optional in JSON, absent": {
         "main.tf": pools("each.value.min", "", loop="var.pools") + OPTIONAL % "",
-        "terraform.tfvars.json": '{"pools": {\n  "cpu": {"type": "c6i.16xlarge"},\n  "gpu": {\n    "type": "p5.48xlarge"«→,\n    "min": 0»\n  }\n}}\n',
+        "terraform.tfvars.json": '{"pools": {\n  "cpu": {"type": "c6i.16xlarge", "min": 2},\n  "gpu": {\n    "type": "p5.48xlarge"«→,\n    "min": 0»\n  }\n}}\n',
     },
     "optional in JSON": {
         "main.tf": pools("each.value.min", "", loop="var.pools") + OPTIONAL % "",
-        "terraform.tfvars.json": '{\n  "pools": {\n    "cpu": {"type": "c6i.16xlarge"},\n    "gpu": {"type": "p5.48xlarge", "min": «1→0»}\n  }\n}\n',
+        "terraform.tfvars.json": '{\n  "pools": {\n    "cpu": {"type": "c6i.16xlarge", "min": 2},\n    "gpu": {"type": "p5.48xlarge", "min": «1→0»}\n  }\n}\n',
     },
     "file of pools": {
         "main.tf": pools("each.value.min", "", 'locals {\n  pools = yamldecode(file("pools.yaml"))\n}\n'),
@@ -504,7 +504,7 @@ pools = {
     },
     "file of pools, absent": {
         "main.tf": pools(LOOKUP, "", 'locals {\n  pools = yamldecode(file("pools.yaml"))\n}\n'),
-        "pools.yaml": "cpu: {type: c6i.16xlarge}\ngpu:\n  type: p5.48xlarge«→\n  min: 0»\n",
+        "pools.yaml": "cpu: {type: c6i.16xlarge, min: 2}\ngpu:\n  type: p5.48xlarge«→\n  min: 0»\n",
     },
     "file of pools in JSON": {
         "main.tf": pools("each.value.min", "", 'locals {\n  pools = jsondecode(file("pools.json"))\n}\n'),
@@ -929,12 +929,12 @@ NO_EDIT: dict[str, tuple[str, str | Files, str]] = {
         "kcheck cannot add gpu at main.tf:14; add gpu = 0",
     ),
     "literal of all pools": (
-        "gpu-pool-never-empty", pools("1", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n'),
+        "gpu-pool-never-empty", pools("1", f'{CPU}gpu = {{ type = "p5.48xlarge" }}\n'),
         'Not fixed: min_size also sets aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
     ),
     "defaults of all pools": (
         "gpu-pool-never-empty",
-        pools("merge(local.defaults, each.value).min", f'{BARE}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  defaults = { min = 1 }\n}\n"),
+        pools("merge(local.defaults, each.value).min", f'{CPU.replace(", min = 2", "")}gpu = {{ type = "p5.48xlarge" }}\n', "locals {\n  defaults = { min = 1 }\n}\n"),
         'Not fixed: min also sets aws_eks_node_group.each["cpu"], which is fine with it\nuse a value of its own for this pool',
     ),
     "dynamic block that is off": (
