@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from fractions import Fraction
 
-from kcheck.config.numbers import machines
+from kcheck.config.numbers import machines, names
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Cluster, NodePool, PodTemplate, Workload
 from kcheck.scale import money
@@ -15,15 +15,8 @@ from kcheck.scale.word_helpers import anyone, cluster_of, computed, may_count, r
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
 from kcheck.text.need import first_unknown, if_set, need, or_none
-from kcheck.text.regex import regex
 from kcheck.text.units import round_up
 from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, known, mapped, number
-
-_JOB_SYSTEMS = frozenset({regex(
-    r"argo-workflows|workflow-controller|argoexec|metaflow|apache-airflow|apache/airflow|\bflyte|kubeflow|determinedai|polyaxon|slurm"
-    r"|training-operator|mpi-operator|kuberay|ray-operator|spark-operator|dask-kubernetes|volcano|yunikorn|\bkueue|\bjobset"
-)})  # fmt: skip
-"""Names of charts and images that start jobs."""
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:
@@ -281,7 +274,7 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
     flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
     asked = [computed(cluster, value=True)] if world.config.run.jobs else []
-    systems = [one for one in runs(cluster, _JOB_SYSTEMS, world) if known(one)]
+    systems = [one for one in runs(cluster, frozenset({names.pattern("job_systems")}), world) if known(one)]
     return anyone(cluster, [*flags, *(computed(job, value=True) for job in jobs), *systems, *asked])
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = Literal[
         "cards", "shares", "slices", "queued", "vendors", "stores", "disks", "file_systems", "unordered", "whole",
-        "nodes", "scalers", "project_images",
+        "nodes", "scalers", "project_images", "job_systems",
     ]  # fmt: skip
 
     class Names(TypedDict, total=False):
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         nodes: list[str]
         scalers: list[str]
         project_images: list[str]
+        job_systems: list[str]
         scripts: dict[str, list[str]]
         machines: dict[str, str]
 
