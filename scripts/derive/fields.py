@@ -7,11 +7,11 @@ Releases after those of the table are named. A type is string, integer, number, 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from derive import modules
 from derive.crds import documents, template
 from derive.gits import MissingError, needed, tell
 
@@ -154,15 +154,12 @@ def versions(gits: Path, source: str) -> Iterator[tuple[dict[str, Any], dict[str
 def name_newer(gits: Path) -> None:
     """Name releases of the same major version that came after those of the table."""
     for repository, tag in dict.fromkeys(tuple(source.split()[:2]) for source in CRDS):
-        known = max(tag, AFTER.get(repository, ("", {}))[0], key=release)
-        newest = max(needed(gits, repository).names(rf"{tag.partition('.')[0]}\.\d+\.\d+"), key=release, default=known)
-        if release(newest) > release(known):
+        known = max(tag, AFTER.get(repository, ("", {}))[0], key=modules.version)
+        newest = max(
+            needed(gits, repository).names(rf"{tag.partition('.')[0]}\.\d+\.\d+"), key=modules.version, default=known
+        )
+        if modules.version(newest) > modules.version(known):
             tell("fields", f"{repository} has {newest}, the table has {known}")
-
-
-def release(tag: str) -> tuple[int, ...]:
-    """The numbers of a tag such as v1.9.0."""
-    return tuple(map(int, re.findall(r"\d+", tag)))
 
 
 def derive(gits: Path, profiles: Path) -> dict[Path, str]:
