@@ -129,9 +129,11 @@ class _Fixer(Struct):
         state = start
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
-        every = self.safeties  # the unsafe ones last, so that the others are the same without them
-        for self.safeties in [every[:-1], every] if "unsafe" in every else [every]:
+        if "unsafe" in (every := self.safeties):  # last, so that the others are the same without them
+            self.safeties = tuple(safety for safety in every if safety != "unsafe")
             state = self.improved(state)
+            self.safeties = every
+        state = self.improved(state)
         left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.is_selected(finding)]
         outcome = Fixes(left, fixed=self.fixed, refused=self.refused)

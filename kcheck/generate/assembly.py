@@ -32,6 +32,8 @@ from kcheck.text.values import known
 
 _SETTINGS = "kcheck.yaml"
 _FEW_WALLS = 4  # in the README of a small cluster
+_FAR = 3  # walls beyond this multiple of the nodes would flatten the graph
+_GRAFANA_SCHEMA = 39  # schemaVersion of the JSON model of dashboards
 _LATE = {
     "README.md": "any/templates/_README.md.j2",
     "kubernetes/dashboard.yaml": "any/templates/_dashboard.yaml.j2",
@@ -93,7 +95,7 @@ def generate(intent: Intent) -> Output:
     result, top = check_files(files), os.path.relpath(folder())
     facts = readme.facts(result.world, intent, requests)
     context |= {name: getattr(facts, name) for name in facts._fields}
-    context |= {"graph_nodes": 3 * intent.nodes, "grafana_schema": 39}
+    context |= {"graph_nodes": _FAR * intent.nodes, "grafana_schema": _GRAFANA_SCHEMA}
     context["place"] = lambda wall: readme.place(wall.place, top)
     context["lacking"] = {name: part for name, part in PARTS.items() if name not in intent.parts}
     context["most_walls"] = None if intent.parts else _FEW_WALLS

@@ -128,10 +128,11 @@ def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes,
     folder = paths[0] if os.path.isdir(paths[0]) else os.path.dirname(paths[0])
     new, left = dict[str, bytes](), _keys(paths, config, {})
     for path, data in made.items() if isinstance(made, dict) else ():
-        own = new | {real_path(os.path.join(folder, *path.split("/"))): data}
-        if left and path.startswith("kubernetes/") and not os.path.lexists([*own][-1]):
-            found = _keys(paths, config, own)
-            new, left = (own, found) if found < left else (new, left)
+        real = real_path(os.path.join(folder, *path.split("/")))
+        if left and path.startswith("kubernetes/") and not os.path.lexists(real):
+            found = _keys(paths, config, {**new, real: data})
+            if found < left:
+                new[real], left = data, found
     fixes = fix(paths, config, safeties=SAFETIES, least=Severity.WARNING, overlay=new)
     last = new | {one.real: one.new for one in fixes.files}
     fixes.files, fixes.held_back = [one for one in fixes.files if one.real not in new], []

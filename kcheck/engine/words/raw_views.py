@@ -62,7 +62,7 @@ class RawView(View):
 
     @cached_property
     def numbered(self) -> dict[str, object]:
-        """The same data, with a number in each map."""
+        """Read the data again, with a number in each map."""
         self._parts, self._maps = [], []
         return self._whole()
 

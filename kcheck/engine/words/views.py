@@ -176,7 +176,7 @@ class View:
 
     @property
     def numbered(self) -> dict[str, object]:
-        """The same data with a number in each record, by which places are found."""
+        """Return the data with a number in each record, by which places are found."""
         return self.data
 
     def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:  # noqa: ARG002 - for views in which absent may be unknown

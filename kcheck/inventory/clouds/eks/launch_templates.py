@@ -240,9 +240,10 @@ def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = N
 def looked_up(values: Collection[object], moving: Collection[str]) -> Value[bool]:
     """Whether any value comes from a data source whose answer is another one with each image of AWS."""
     for one in values:
-        address = one.symbol.address if isinstance(one, Unknown) and one.symbol is not None else ""
-        if isinstance(one, Unknown) and ("data.aws_ssm_parameter." in address or address in moving):
-            return Known(value=True, origin=one.origin or Origin(()))
+        if isinstance(one, Unknown) and one.symbol is not None:
+            address = one.symbol.address
+            if "data.aws_ssm_parameter." in address or address in moving:
+                return Known(value=True, origin=one.origin or Origin(()))
     return NOTHING
 
 
