@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.conftest import Write
 
 
-def test_the_cutoff_is_that_of_the_flag(write: Write) -> None:
+def test_policies_take_the_cutoff_from_the_flag_of_the_autoscaler(write: Write) -> None:
     """AKS has an autoscaler of its own, whose cutoff is the default; the flag is one of a Deployment beside it."""
     (rule,) = rules.by_name(rules.load(), ["priority-below-autoscaler-cutoff"])
     write(rule.documentation.examples[1].good)

@@ -67,13 +67,13 @@ def documents(*arguments: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.smoke
-def test_a_rule_is_a_policy_with_its_binding() -> None:
+def test_each_rule_becomes_a_policy_with_a_binding() -> None:
     policy, binding = documents("--rule", "fractional-gpu", "--action", "Deny")
     assert (policy["kind"], binding["kind"]) == ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     assert binding["spec"] == {"policyName": "kcheck-fractional-gpu", "validationActions": ["Deny"]}
 
 
-def test_the_code_gives_values_and_more_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_adds_values_from_its_code_and_more_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "eks-training")
     alone, known = documents(), documents(".", "--namespace", "platform")
     (values,) = (one for one in known if one["kind"] == "ConfigMap")
@@ -86,7 +86,7 @@ def test_the_code_gives_values_and_more_policies(monkeypatch: pytest.MonkeyPatch
     assert {(one["name"], one["namespace"]) for one in references} == {("kcheck-admission", "platform")}
 
 
-def test_a_strategy_that_is_not_known_is_left_out(write: Callable[[Mapping[str, str]], None]) -> None:
+def test_an_unknown_strategy_is_left_out(write: Callable[[Mapping[str, str]], None]) -> None:
     policy = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {mig: {strategy: '${X}'}}\n"
     write({"policy.yaml": policy})
     run = CliRunner().invoke(cli, ["export", "admission", "."])
@@ -94,12 +94,12 @@ def test_a_strategy_that_is_not_known_is_left_out(write: Callable[[Mapping[str, 
     assert "${X}" not in run.stdout
 
 
-def test_output_is_the_same_every_time() -> None:
+def test_output_is_the_same_in_every_run() -> None:
     assert run("--info").stdout == run("--info").stdout
 
 
 @pytest.mark.smoke
-def test_groups_and_rules_choose() -> None:
+def test_group_and_rule_options_select_policies() -> None:
     names = {
         one["metadata"]["labels"]["kcheck.dev/rule"]
         for one in documents("--group", "images", "--rule", "preemption-never")
@@ -107,7 +107,7 @@ def test_groups_and_rules_choose() -> None:
     assert names == {"image-pulled-every-start", "moving-image-tag", "retired-registry", "preemption-never"}
 
 
-def test_findings_of_severity_info_are_asked_for() -> None:
+def test_policies_of_severity_info_need_the_info_flag() -> None:
     names = [{one["metadata"]["name"] for one in documents(*flags)} for flags in ((), ("--info",))]
     assert {"kcheck-job-never-cleaned", "kcheck-preemption-never"} <= names[1] - names[0]
 
@@ -122,14 +122,14 @@ def test_rules_that_are_left_out_are_listed() -> None:
     assert "volcano-does-not-pack" in listed
 
 
-def test_parameters_need_a_single_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameters_require_a_single_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     listed = run("eks-training", "gke-training", "--list").stdout
     assert "pools is not known: there are 2 clusters here; name the folder of one" in listed
 
 
 @pytest.mark.parametrize("flag", ["--rule", "--group"])
-def test_a_name_that_does_not_exist_is_a_mistake(flag: str) -> None:
+def test_an_unknown_name_is_a_usage_error(flag: str) -> None:
     result = run(flag, "fractional-gpus")
     assert result.exit_code == 2
     assert "fractional-gpu" in result.output
@@ -143,14 +143,14 @@ def test_a_name_that_does_not_exist_is_a_mistake(flag: str) -> None:
         ("kubenet-retiring", "is not about Kubernetes objects"),
     ],
 )
-def test_a_rule_that_is_named_and_cannot_be_exported_is_a_mistake(rule: str, why: str) -> None:
+def test_naming_a_rule_that_cannot_be_exported_is_a_usage_error(rule: str, why: str) -> None:
     result = run("--rule", rule)
     assert result.exit_code == 2
     assert f"{rule} {why}" in " ".join(result.output.split())
     assert run("--rule", rule, "--list").exit_code == 0
 
 
-def test_kyverno_has_the_values_in_its_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kyverno_policies_contain_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "eks-training")
     found = documents(".", "--format", "kyverno", "--rule", "gpu-without-toleration")
     assert [(one["apiVersion"], one["kind"]) for one in found] == [("policies.kyverno.io/v1", "ValidatingPolicy")]
@@ -167,14 +167,14 @@ def test_kyverno_has_the_values_in_its_policies(monkeypatch: pytest.MonkeyPatch)
         ("other: shared by MPS", True),
     ],
 )
-def test_annotated_objects_are_left_alone(annotation: str, refused: bool) -> None:
+def test_policies_ignore_annotated_objects(annotation: str, refused: bool) -> None:
     job = yaml.safe_load(PODS)
     job["metadata"]["annotations"] = {"kcheck.dev/ignore": annotation}
     (policy, _) = documents("--rule", "fractional-gpu")
     assert bool(refusals(policy, job, {})) is refused
 
 
-def test_objects_of_a_controller_are_not_refused() -> None:
+def test_policies_accept_objects_that_a_controller_owns() -> None:
     job = yaml.safe_load(PODS)
     (policy, _) = documents("--rule", "fractional-gpu")
     assert refusals(policy, job, {})
@@ -195,19 +195,19 @@ def test_every_word_of_the_table_is_used() -> None:
     assert unused == []
 
 
-def test_every_parameter_is_used_and_computed() -> None:
+def test_every_parameter_is_both_used_and_computed() -> None:
     needed = {name for one in policies() for name in one.parameters}
     assert needed == set(table.table()["parameters"])
 
 
-def test_names_in_the_table_are_those_of_rules_and_kinds() -> None:
+def test_the_table_names_only_existing_rules_and_subjects() -> None:
     own = table.table()
     names = {rule.name for rule in rules.load()}
     assert set(own["refused"]) <= names
     assert all(subject in {rule.subject for rule in rules.load()} for subject in own["cannot"])
 
 
-def test_messages_equal_those_of_check(check: Callable[..., linter.Result]) -> None:
+def test_policy_messages_equal_the_messages_of_check(check: Callable[..., linter.Result]) -> None:
     """The texts of findings, as far as an object alone tells their numbers."""
     same = different = 0
     for one in every().policies:
@@ -238,7 +238,7 @@ def test_defaults_of_the_api_server_count_as_not_set(limit: int | None, refused:
     assert bool(refusals(policy, job, values)) is refused
 
 
-def test_a_class_of_another_place_is_nothing_to_warn_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_priority_classes_are_judged_only_where_the_code_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the code has no classes, or may have others, check says nothing either."""
     monkeypatch.chdir(EXAMPLES)
     assert "kcheck-unknown-priority-class" not in run("eks-training", "gke-training").stdout

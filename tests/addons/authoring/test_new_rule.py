@@ -37,7 +37,7 @@ def test_a_new_rule_passes_its_test(subject: str, write: Write) -> None:
     assert len(re.findall(r"(?m)#.*fires? (where|here)|#.*silent here", text)) >= 3
 
 
-def test_where_a_new_rule_goes(write: Write) -> None:
+def test_a_new_rule_is_written_into_the_configured_folder_of_rules(write: Write) -> None:
     folder = write(
         {"kcheck.yaml": "rules: [mine]\n", "mine/own/a-rule.yaml": new_rule.text("a-rule", "object", "mine")}
     )
@@ -89,12 +89,14 @@ def test_taken_and_invalid_names_are_refused(arguments: tuple[str, ...], message
         ("priority_class", "error"),
     ],
 )
-def test_a_draft_has_the_usual_severity_of_its_subject(subject: str, severity: str) -> None:
+def test_a_draft_rule_has_the_usual_severity_of_its_subject(subject: str, severity: str) -> None:
     """Never info, which is hidden: whoever tries a draft sees what it finds."""
     assert f"\nseverity: {severity} " in new_rule.text("a-rule", subject, "policies")
 
 
-def test_the_next_step_works_for_a_rule_of_kchecks_own(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_printed_next_step_works_for_a_rule_in_the_rules_folder_of_kcheck(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write({})
     monkeypatch.setattr(new_rule, "RULES", str(folder / "rules"))
     done = run("rules", "new", "jobs/a-job-without-the-team-that-pays-for-all-of-its-nodes", "--dir", "rules")
@@ -109,7 +111,7 @@ def test_the_next_step_works_for_a_rule_of_kchecks_own(write: Write, monkeypatch
     ]
 
 
-def test_kchecks_own_folder_and_files_are_tested_as_others(write: Write) -> None:
+def test_built_in_rules_can_be_tested_and_loaded_by_path(write: Write) -> None:
     write({"pod.yaml": "kind: Pod\n"})
     tested = run("rules", "--test", f"{RULES}/files/unreadable-file.yaml", "--strict")
     assert (tested.exit_code, tested.stdout.splitlines()[0]) == (0, "ok files/unreadable-file: 1 example")
@@ -203,7 +205,7 @@ examples:
     ],
     ids=["misspelt", "type", "silent", "fixed", "outside", "unnamed", "kind", "mistake", "other", "yaml", "cel", "has"],
 )  # fmt: skip
-def test_broken_rules_are_reported_by_their_place(
+def test_broken_rules_are_reported_with_file_and_line(
     old: str, new: str, status: int, expected: list[str], write: Write
 ) -> None:
     assert RULE.count(old) == 1
@@ -224,7 +226,9 @@ def test_broken_rules_are_reported_by_their_place(
         ("size(container.mounts) == 0", "{[1][size(container.mounts) + 5]}", "7:12: rule own-rule fails on pod.yaml:Pod/serve/serve: Index error"),
     ],
 )  # fmt: skip
-def test_an_own_rule_that_fails_is_no_bug_in_kcheck(problem: str, message: str, line: str, write: Write) -> None:
+def test_a_failing_custom_rule_is_not_reported_as_a_bug_of_kcheck(
+    problem: str, message: str, line: str, write: Write
+) -> None:
     head, example = (
         RULE.split("problem:", maxsplit=1)[0],
         RULE.split("bad: &bad |\n      ")[1].split("    fixed", maxsplit=1)[0],
@@ -243,7 +247,7 @@ def test_an_own_rule_that_fails_is_no_bug_in_kcheck(problem: str, message: str, 
     assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
 
 
-def test_strict_asks_for_what_kchecks_own_rules_have(write: Write) -> None:
+def test_strict_requires_what_built_in_rules_have(write: Write) -> None:
     rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace(
         '"Always"', '"Always" && size(container.image.text) > 3'
     )

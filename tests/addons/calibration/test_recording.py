@@ -130,7 +130,7 @@ def of_cloud(*names: str, within: float = 0.05) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_delays_of_recorded_runs_are_those_of_the_cloud_behind_them(name: str) -> None:
+def test_recorded_runs_give_back_the_delays_of_their_simulated_cloud(name: str) -> None:
     loops = (RUNS / f"{name}.loops.csv").read_text()
     found = recorded((RUNS / f"{name}.csv").read_text(), loops)
     assert found["boot"] == pytest.approx(60, rel=0.02)
@@ -143,7 +143,7 @@ def test_delays_of_recorded_runs_are_those_of_the_cloud_behind_them(name: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_recorded_delays_give_the_recorded_run(name: str, write: Write) -> None:
+def test_simulating_the_recorded_delays_repeats_the_recorded_run(name: str, write: Write) -> None:
     rows = [line.split(",") for line in (RUNS / f"{name}.csv").read_text().splitlines() if line[0].isdigit()]
     total = max(float(row[8]) for row in rows)
     hours = sum(float(row[8]) - float(row[0]) for row in rows) / 3600
@@ -159,7 +159,7 @@ def test_recorded_delays_give_the_recorded_run(name: str, write: Write) -> None:
     assert run["node_hours"] == pytest.approx(hours, rel=0.15)
 
 
-def test_idle_and_busy_loops_are_distinguished() -> None:
+def test_idle_and_busy_loops_are_measured_separately() -> None:
     table = "launched,registered,ready,pod_bound,pod_running,pod_succeeded,delete_asked,delete_answered,gone\n"
     table += "".join(f"{i},30,60,60,61,200,{330 + i},{331 + i},400\n" for i in range(20))
     starts = [-20, -9.9, 0.2, 1, 2, *(80 + 11 * i for i in range(10)), *(200 + 13 * i for i in range(10)), 332, 360]
@@ -172,7 +172,7 @@ def test_idle_and_busy_loops_are_distinguished() -> None:
     assert recorded(quick, loops)["loop"] == pytest.approx(5.1)
 
 
-def test_one_size_of_the_cluster_gives_one_number() -> None:
+def test_a_cluster_of_one_size_gives_one_loop_time() -> None:
     table = "launched,registered,ready\n" + "".join(f"{i},30,60\n" for i in range(20))
     loops = "start\n" + "\n".join(str(70 + 11.5 * i) for i in range(9))
     found = recorded(table, loops)
@@ -189,7 +189,7 @@ def test_one_size_of_the_cluster_gives_one_number() -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("new_api", [False, True])
-def test_events_of_a_run_give_its_delays(new_api: bool) -> None:
+def test_the_events_of_a_run_give_its_delays(new_api: bool) -> None:
     found = recorded(as_events(course(), new_api=new_api))
     names = ("boot", "launch_rate", "pod_start_rate", "image_pull", "delete_call", "delete_latency")
     assert {name: found[name] for name in names} == of_cloud(*names)
@@ -197,7 +197,7 @@ def test_events_of_a_run_give_its_delays(new_api: bool) -> None:
     assert not {"loop", "boot_spread", "never_ready"} & set(found), "no event says"
 
 
-def test_a_table_of_a_run_gives_its_delays() -> None:
+def test_the_table_of_a_run_gives_its_delays() -> None:
     found = recorded(as_table(course()))
     names = ("boot", "launch_rate", "pod_start_rate", "image_pull", "delete_call", "delete_latency")
     assert {name: found[name] for name in names} == of_cloud(*names)
@@ -205,7 +205,7 @@ def test_a_table_of_a_run_gives_its_delays() -> None:
 
 
 @pytest.mark.slow
-def test_metrics_of_a_run_give_its_delays() -> None:
+def test_the_metrics_of_a_run_give_its_delays() -> None:
     found = recorded(as_answer(course(), step=5))
     loops, others = ("loop", "loop_per_node"), ("boot", "delete_latency", "launch_rate")
     assert {name: found[name] for name in loops} == of_cloud(*loops)
@@ -214,7 +214,7 @@ def test_metrics_of_a_run_give_its_delays() -> None:
 
 
 @pytest.mark.medium
-def test_samples_that_are_far_apart_say_less() -> None:
+def test_widely_spaced_samples_give_no_boot_time() -> None:
     text = as_answer(course(), step=60)
     recording = read.read_text(text)
     printed = measures.as_section([recording], measures.measures(recording))
@@ -224,7 +224,7 @@ def test_samples_that_are_far_apart_say_less() -> None:
 
 
 @pytest.mark.slow
-def test_events_that_follow_each_other_are_one_recording() -> None:
+def test_a_stream_of_events_is_one_recording() -> None:
     """kubectl get events --watch prints documents, with --output-watch-events each in another."""
     items = json.loads(as_events(course()))["items"]
     whole = recorded(as_events(course()))
@@ -247,7 +247,7 @@ def listed(*items: dict[str, object]) -> str:
     return json.dumps({"kind": "List", "items": items})
 
 
-def test_growth_that_many_pods_tell_of_counts_once() -> None:
+def test_a_scale_up_reported_by_many_pods_counts_once() -> None:
     grown = "pod triggered scale-up: [{eks-gpu-9ac 0->2 (max: 8)}]"
     items = [event(10, "TriggeredScaleUp", f"p{i}", grown, "Pod") for i in range(2)]
     items.append(
@@ -269,7 +269,7 @@ def test_growth_that_many_pods_tell_of_counts_once() -> None:
 
 
 @pytest.mark.slow
-def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Write) -> None:
+def test_each_delay_comes_from_the_first_file_that_has_it(write: Write) -> None:
     write({"events.json": as_events(course()), "metrics.json": as_answer(course(), step=15), "snapshot.txt": HISTOGRAM})
     code, out, _ = record("events.json", "--record", "metrics.json", "--record", "snapshot.txt")
     assert code == 0
@@ -284,7 +284,7 @@ def test_each_delay_is_that_of_the_first_file_that_tells_it(write: Write) -> Non
     assert "loop_per_node" not in found, "of another loop"
 
 
-def test_nodes_of_a_controller_that_started_again_are_not_new() -> None:
+def test_nodes_registered_after_a_controller_restart_are_not_new() -> None:
     items = [event(10, "TriggeredScaleUp", "p", "pod triggered scale-up: [{gpu 3->4 (max: 8)}]", "Pod")]
     items += [event(20, "RegisteredNode", f"old{i}") for i in range(30)]
     items += [event(60, "RegisteredNode", "new"), event(100, "NodeReady", "new")]
@@ -293,7 +293,7 @@ def test_nodes_of_a_controller_that_started_again_are_not_new() -> None:
     assert "launch_rate" not in found
 
 
-def test_machines_that_never_came_do_not_make_later_ones_slow() -> None:
+def test_machines_that_never_joined_do_not_make_later_machines_slow() -> None:
     items = []
     for begin, new in ((0, 30), (3400, 33)):
         items.append(
@@ -311,7 +311,7 @@ def test_machines_that_never_came_do_not_make_later_ones_slow() -> None:
     assert "stragglers" not in found, "none of 57"
 
 
-def test_rate_of_several_pools_is_not_that_of_one() -> None:
+def test_the_rate_of_several_pools_is_not_taken_for_the_rate_of_one_pool() -> None:
     grown = "pod triggered scale-up: [{a 0->20 (max: 20)} {b 0->20 (max: 20)}]"
     items = [event(0, "TriggeredScaleUp", "p", grown, "Pod")]
     items += [event(60 + i // 2, "RegisteredNode", f"n{i}") for i in range(40)]
@@ -322,14 +322,14 @@ def test_rate_of_several_pools_is_not_that_of_one() -> None:
     assert "of 2 pools" in rate.note
 
 
-def test_calls_that_are_answered_together_are_one_call() -> None:
+def test_calls_answered_at_the_same_time_count_as_one_call() -> None:
     rows = "".join(f",,,{100 * (i // 10)},{100 * (i // 10) + 16},{100 * (i // 10) + 60}\n" for i in range(40))
     found = recorded("launched,registered,ready,delete_asked,delete_answered,gone\n" + rows)
     assert found["delete_call"] == pytest.approx(16)
     assert found["delete_latency"] == pytest.approx(44)
 
 
-def test_nodes_that_are_slow_or_never_come_are_shares() -> None:
+def test_slow_and_missing_nodes_are_given_as_shares() -> None:
     rows = [f"{i},{i + 100},,,{i + 50}" for i in range(90)] + [f"{i},{i + 340},,,{i + 800}" for i in range(10)]
     rows += [f"{i},,,," for i in range(100)]
     found = recorded("launched,ready,delete_asked,delete_answered,gone\n" + "\n".join(rows))
@@ -340,14 +340,14 @@ def test_nodes_that_are_slow_or_never_come_are_shares() -> None:
     assert (found["delete_latency"], found["slow_deletes"], found["slow_delete_latency"]) == (50, 0.1, 800)
 
 
-def test_few_nodes_do_not_prove_that_no_node_is_slow() -> None:
+def test_a_few_nodes_do_not_prove_that_no_node_is_slow() -> None:
     found = recorded("launched,ready,delete_answered,gone\n" + "0,60,100,160\n" * 99)
     assert {name for name, value in found.items() if value == 0} == {"boot_spread"}
     found = recorded("launched,ready,delete_answered,gone\n" + "0,60,100,160\n" * 100)
     assert found["stragglers"] == found["never_ready"] == found["slow_deletes"] == 0
 
 
-def test_pods_that_waited_for_no_node_do_not_count() -> None:
+def test_pods_that_waited_for_no_node_are_not_counted() -> None:
     items = []
     for i in range(20):
         items.append(event(i, "FailedScheduling", f"p{i}", "0/3 nodes are available", "Pod"))
@@ -386,7 +386,7 @@ def test_a_snapshot_of_metrics_gives_the_median_loop() -> None:
 # --- what is printed, and what is refused
 
 
-def test_section_says_of_each_delay_where_it_is_from(write: Write) -> None:
+def test_the_printed_section_names_the_source_of_each_delay(write: Write) -> None:
     write({"run.csv": (RUNS / f"{NAMES[0]}.csv").read_text()})
     code, out, err = record("run.csv")
     assert (code, err) == (0, "")
@@ -466,7 +466,7 @@ _JUNK = st.recursive(
     | st.text('launched,ready\n0123456789.-"# {}[]:e')
     | st.text("0123.,-\n").map("launched,ready,gone\n".__add__)
 )
-def test_any_text_is_recorded_or_refused(text: str) -> None:
+def test_any_text_is_either_recorded_or_refused(text: str) -> None:
     try:
         recording = read.read_text(text, "start\n1\n12\n")
         printed = measures.as_section([recording], measures.measures(recording))

@@ -79,7 +79,7 @@ def request(finding: Finding, what: str = "fix") -> Request:
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_edits_of_an_action_equal_those_of_fix(name: str, write: Write) -> None:
+def test_the_edits_of_an_action_equal_the_edits_of_fix(name: str, write: Write) -> None:
     """For each rule of which there is one finding: then `fix --select` mends that alone."""
     write(dict(EXAMPLES[name]))
     state = snapshot(settings.load((".",)))
@@ -93,13 +93,13 @@ def test_edits_of_an_action_equal_those_of_fix(name: str, write: Write) -> None:
             assert made(state, plan) == {file.path: file.new for file in written.files}
 
 
-def test_title_states_the_cost_of_a_fix(check: Check) -> None:
+def test_the_title_states_the_cost_of_a_fix(check: Check) -> None:
     check({"main.tf": SUBNET})
     titles = [actions.fix_title(finding) for finding in snapshot().result.findings if finding.fix is not None]
     assert titles == ['Set sku_tier = "Standard" (costs: the bill or the behaviour changes)']
 
 
-def test_a_title_of_an_unsafe_fix_names_what_it_may_replace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_of_an_unsafe_fix_names_what_it_may_replace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "gke-training")
     (finding,) = (one for one in snapshot().result.findings if one.fix is not None and one.fix.safety == "unsafe")
     assert actions.fix_title(finding) == (
@@ -107,7 +107,7 @@ def test_a_title_of_an_unsafe_fix_names_what_it_may_replace(monkeypatch: pytest.
     )
 
 
-def test_a_fix_is_offered_where_it_is_shown_and_where_it_is_written(check: Check) -> None:
+def test_a_fix_is_offered_at_the_finding_and_at_the_place_it_changes(check: Check) -> None:
     check(
         {"main.tf": SUBNET.replace('"Free"', "var.tier"), "variables.tf": 'variable "tier" {\n  default = "Free"\n}\n'}
     )
@@ -119,7 +119,7 @@ def test_a_fix_is_offered_where_it_is_shown_and_where_it_is_written(check: Check
         assert own not in actions.findings_at(state, source, len(source.data), len(source.data))
 
 
-def test_a_fix_that_brings_another_finding_is_refused_with_the_reason(check: Check) -> None:
+def test_a_fix_that_causes_another_finding_is_refused_with_the_reason(check: Check) -> None:
     check(
         {
             "main.tf": """
@@ -150,7 +150,7 @@ def test_a_vanished_finding_is_not_fixed(check: Check) -> None:
     assert actions.work_out(state, gone, quiet).refusal == f"{gone.rule} is not found here any more"
 
 
-def test_fixing_all_of_a_file_leaves_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixing_all_findings_of_a_file_leaves_other_files_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "eks-training")
     state = snapshot()
     path = "manifests/cluster-autoscaler.yaml"
@@ -166,7 +166,7 @@ def test_fixing_all_of_a_file_leaves_others_alone(monkeypatch: pytest.MonkeyPatc
     assert made(state, plans[actions.WORKSPACE]) == {file.path: file.new for file in safe.files}
 
 
-def test_a_comment_waits_for_its_reason(check: Check) -> None:
+def test_the_cursor_waits_for_the_reason_in_an_ignore_comment(check: Check) -> None:
     check({"main.tf": SUBNET})
     state = snapshot()
     (finding,) = (one for one in state.result.findings if one.rule == "free-control-plane")
@@ -196,7 +196,7 @@ JOB = """{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train"}
          '[tool.kcheck]\nnodes = 10\n\n[[tool.kcheck.suppressions]]\nrule = "{}"\npath = "jobs/a.json"\nreason = ""\n'),
     ],
 )  # fmt: skip
-def test_where_no_comment_can_stand_the_settings_have_an_entry(
+def test_the_settings_get_an_entry_where_no_comment_is_possible(
     name: str, before: str | None, after: str, write: Write
 ) -> None:
     write({"jobs/a.json": JOB} | ({name: before.format()} if before is not None else {}))
@@ -223,7 +223,7 @@ def test_an_unreadable_file_offers_no_ignore(check: Check) -> None:
 
 
 @pytest.mark.parametrize("data", [b'a = "\xff"\n', b"a = 1\rb = 2\n"])
-def test_text_with_other_positions_in_editors_is_not_edited(data: bytes) -> None:
+def test_text_whose_positions_differ_in_editors_is_not_edited(data: bytes) -> None:
     with pytest.raises(UneditableError):
         text_edits(Source("main.tf", data), data + b"c = 3\n", Positions())
 
@@ -242,7 +242,7 @@ PIECES = st.lists(st.sampled_from(["a", "b", "\u00e9", "\U0001f600", "\n", "\r\n
 
 
 @given(PIECES, PIECES, st.integers(0, 12), st.integers(0, 4))
-def test_edits_make_of_one_text_the_other(before: str, more: str, at: int, less: int) -> None:
+def test_edits_turn_the_old_text_into_the_new_text(before: str, more: str, at: int, less: int) -> None:
     after = before[:at] + more + before[at + less :]
     assume("\r" not in (before + after).replace("\r\n", "") and not before.startswith("\ufeff"))
     assume("\r" not in before.replace("\r\n", "") and "\r" not in after.replace("\r\n", ""))

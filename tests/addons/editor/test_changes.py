@@ -50,14 +50,14 @@ def test_changed_new_and_deleted_files_are_noticed(write: Write, act: Act) -> No
     assert watcher.wait() == ["a.tf", os.path.join("b", "d.yaml"), os.path.join("b", "new", "e.yaml")]
 
 
-def test_a_burst_is_one_change(write: Write, act: Act) -> None:
+def test_a_burst_of_writes_counts_as_one_change(write: Write, act: Act) -> None:
     write({"a.tf": "a"})
     watcher = Watcher(["."])
     act(*(lambda number=number: write({f"{number}.tf": "x" * number}) for number in range(5)), nothing)
     assert watcher.wait() == [f"{number}.tf" for number in range(5)]
 
 
-def test_who_never_stops_writing_is_not_waited_for(write: Write, act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_watcher_does_not_wait_for_endless_writing(write: Write, act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"a.tf": "a"})
     watcher = Watcher(["."])
     clock = iter(range(10_000))
@@ -66,7 +66,7 @@ def test_who_never_stops_writing_is_not_waited_for(write: Write, act: Act, monke
     assert watcher.wait() == ["a.tf"]
 
 
-def test_a_file_that_an_editor_puts_in_the_place_of_another(write: Write, act: Act) -> None:
+def test_a_file_replaced_by_rename_counts_as_changed(write: Write, act: Act) -> None:
     folder = write({"a.tf": "a", "b.tf": "b"})
     when = time.time_ns()
     for name in ("a.tf", "b.tf"):
@@ -86,7 +86,7 @@ def test_files_outside_the_folder_are_watched_too(write: Write, act: Act) -> Non
     assert watcher.wait() == [os.path.join("envs", "prod.tfvars"), "not-there.yaml"]
 
 
-def test_a_file_that_comes_before_it_is_named_is_new(write: Write, act: Act) -> None:
+def test_a_file_created_before_the_watcher_knows_its_name_counts_as_new(write: Write, act: Act) -> None:
     write({"a.tf": "a"})
     watcher = Watcher(["."])
     write({"kcheck.yaml": "nodes: 1", ".terraform/modules/m/main.tf": "m"})
@@ -96,7 +96,7 @@ def test_a_file_that_comes_before_it_is_named_is_new(write: Write, act: Act) -> 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-def test_links_are_followed_once(write: Write, act: Act) -> None:
+def test_each_link_is_followed_only_once(write: Write, act: Act) -> None:
     folder = write({"a/a.tf": "a", "far/b.tf": "b"})
     os.symlink(folder / "far", folder / "a" / "far")
     os.symlink(folder / "a", folder / "a" / "loop")

@@ -67,7 +67,7 @@ def encoded(texts: Mapping[str, str]) -> dict[str, bytes]:
     return {os.path.realpath(path): text.encode() for path, text in texts.items()}
 
 
-def test_after_each_edit_all_is_as_if_it_was_checked_anew(folder: Path) -> None:
+def test_after_each_edit_the_findings_equal_a_fresh_check(folder: Path) -> None:
     again = make()
     list(again.check({}))
     partial = 0
@@ -90,7 +90,7 @@ def test_findings_of_the_edited_file_come_first(folder: Path) -> None:
             assert {own for own in seen(one) if own[1] in ours} == {own for own in seen(last) if own[1] in ours}
 
 
-def test_a_text_that_cannot_be_read_leaves_what_was_found_and_says_where_it_is_broken(folder: Path) -> None:
+def test_unreadable_text_keeps_the_old_findings_and_reports_the_broken_place(folder: Path) -> None:
     again = make()
     (whole,) = [snapshot for snapshot in again.check({}) if not snapshot.partial]
     path = next(

@@ -94,7 +94,7 @@ def test_comments_complete_rules_and_groups(text: str) -> None:
     assert set(labels("severity:\n  |")) == every
 
 
-def test_limits_that_one_can_raise() -> None:
+def test_completion_offers_only_limits_that_can_be_raised() -> None:
     found = {one.label: one.detail for one in at("limits:\n  |").items}
     assert found["eks.pool.quota"] == "quota: 450 nodes"
     assert "eks.subnet.smallest" not in found
@@ -111,7 +111,7 @@ def test_limits_that_one_can_raise() -> None:
         ("exclude: [|", ["manifests"]),
     ],
 )  # fmt: skip
-def test_files_and_folders_that_are_there(text: str, expected: list[str], state: Snapshot) -> None:
+def test_completion_offers_existing_files_and_folders(text: str, expected: list[str], state: Snapshot) -> None:
     assert labels(text, state) == expected
 
 
@@ -156,7 +156,7 @@ def test_rules_found_in_the_file_come_first(state: Snapshot) -> None:
         ("    kcheck.dev/ignore: spot,|", "a.yaml", 28),
     ],
 )
-def test_names_that_a_comment_or_an_annotation_has_are_not_offered_again(text: str, path: str, start: int) -> None:
+def test_names_already_in_a_comment_or_annotation_are_not_offered_again(text: str, path: str, start: int) -> None:
     found = at(text, None, path)
     assert found.start == start
     names = [one.label for one in found.items]
@@ -167,7 +167,7 @@ def test_names_that_a_comment_or_an_annotation_has_are_not_offered_again(text: s
 @pytest.mark.parametrize(
     "text", ["a = 1 # kcheck: ignore[spot] |", "# kcheck: ig|", "nodes = |", "    kcheck.dev/ignore: spot: |"]
 )
-def test_other_places_complete_nothing(text: str) -> None:
+def test_completion_offers_nothing_in_other_places(text: str) -> None:
     assert at(text, None, "main.tf").items == []
 
 
@@ -179,7 +179,9 @@ TREES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two", "three"]), TREES, min_size=1), st.booleans(), st.data())
-def test_steps_equal_those_of_a_parser(tree: dict[str, object], flow: bool, data: st.DataObject) -> None:
+def test_the_path_at_the_cursor_equals_the_path_a_parser_finds(
+    tree: dict[str, object], flow: bool, data: st.DataObject
+) -> None:
     text = yaml.safe_dump(tree, default_flow_style=flow, width=1000, sort_keys=False)
     marked = []
 
@@ -204,6 +206,6 @@ def test_steps_equal_those_of_a_parser(tree: dict[str, object], flow: bool, data
 
 
 @given(st.text(st.sampled_from("ab:-[]{}\"'#| \n,\t\u00e9\U0001f600"), max_size=40), st.integers(0, 40))
-def test_any_text_has_a_place_or_none(text: str, cursor: int) -> None:
+def test_completion_never_fails_on_any_text(text: str, cursor: int) -> None:
     found = slot(text, min(cursor, len(text)))
     assert found is None or 0 <= found.start <= min(cursor, len(text)) <= found.end <= len(text)

@@ -80,18 +80,18 @@ def tree(write: Write) -> None:
         ("main.tf", "* 2", "2", []),
     ],
 )
-def test_names_lead_to_what_sets_them_and_to_their_declarations(
+def test_the_definition_of_a_name_is_its_value_and_its_declaration(
     name: str, mark: str, within: str, found: list[str]
 ) -> None:
     assert targets(name, mark, within) == found
 
 
-def test_a_file_that_a_function_reads_is_opened(write: Write) -> None:
+def test_a_file_that_a_function_reads_can_be_opened(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = templatefile("t/user.tpl", {})\n}\n', "t/user.tpl": "x\n"})
     assert targets("main.tf", '"t/user.tpl"', "user") == ["user.tpl:1"]
 
 
-def test_code_of_others_is_no_definition() -> None:
+def test_third_party_code_is_not_offered_as_a_definition() -> None:
     assert targets("eks.tf", "module.vpc.vpc_id", "vpc_id", str(ROOT / "examples" / "eks-training")) == ["vpc.tf:13"]
 
 
@@ -205,12 +205,14 @@ metadata: {name: data-claim, namespace: research}
         ("job.yaml", "image: a/b:1", "a/b", []),
     ],
 )
-def test_manifests_lead_to_pools_and_objects(write: Write, name: str, mark: str, within: str, found: list[str]) -> None:
+def test_names_in_manifests_lead_to_pools_and_objects(
+    write: Write, name: str, mark: str, within: str, found: list[str]
+) -> None:
     write({"main.tf": POOLS, "job.yaml": JOB, "objects.yaml": OBJECTS})
     assert targets(name, mark, within) == found
 
 
-def test_name_leads_to_the_nearest_object(write: Write) -> None:
+def test_a_name_leads_to_the_nearest_object(write: Write) -> None:
     one = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 10\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priorityClassName: high}\n"
     write({"a/classes/one.yaml": one, "b/classes/two.yaml": one, "b/pods/pod.yaml": pod})
@@ -236,7 +238,7 @@ def test_an_alias_leads_to_its_anchor(write: Write) -> None:
     assert targets("a.yaml", "*big") == ["a.yaml:5"]
 
 
-def test_selectors_lead_to_the_labels_of_a_karpenter_pool(write: Write) -> None:
+def test_node_selectors_lead_to_the_labels_of_a_karpenter_pool(write: Write) -> None:
     pool = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: k}\nspec:\n  template:\n    metadata: {labels: {team: ml}}\n    spec:\n      taints: [{key: sku, value: gpu, effect: NoSchedule}]\n      requirements: []\n"
     write({"job.yaml": JOB, "pool.yaml": pool})
     assert targets("job.yaml", "team: ml", "ml") == ["pool.yaml:2"]

@@ -60,7 +60,7 @@ def titled(found: list[types.CodeAction], begin: str) -> types.CodeAction:
     return action
 
 
-def test_confirmed_fix_removes_its_finding(folder: Path) -> None:
+def test_a_confirmed_fix_removes_its_finding(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         shown = await own.rules(address, RULE)
@@ -92,7 +92,7 @@ def test_an_old_editor_gets_a_command_that_edits(folder: Path) -> None:
     run(folder, story, able)
 
 
-def test_an_editor_that_shows_no_documents_says_where_a_rule_is_explained(folder: Path) -> None:
+def test_an_editor_that_cannot_open_documents_shows_the_address_of_a_rule(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -103,7 +103,7 @@ def test_an_editor_that_shows_no_documents_says_where_a_rule_is_explained(folder
 
 
 @pytest.mark.parametrize("snippets", [True, False])
-def test_a_comment_is_written_and_waits_for_its_reason(snippets: bool, folder: Path) -> None:
+def test_an_ignore_comment_is_written_and_the_reason_is_left_to_type(snippets: bool, folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -124,7 +124,7 @@ def test_a_comment_is_written_and_waits_for_its_reason(snippets: bool, folder: P
     run(folder, story, capabilities() if snippets else capabilities(snippets=False))
 
 
-def test_the_settings_are_written_where_no_comment_can_stand(folder: Path) -> None:
+def test_the_settings_get_an_entry_where_no_comment_fits(folder: Path) -> None:
     (folder / "main.tf").unlink()
     (folder / "a.json").write_text(JOB)
 
@@ -142,7 +142,7 @@ def test_the_settings_are_written_where_no_comment_can_stand(folder: Path) -> No
     run(folder, story)
 
 
-def test_a_rule_is_explained_on_its_page(folder: Path) -> None:
+def test_the_page_of_a_rule_explains_it(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -202,7 +202,7 @@ def test_fixes_on_save_are_safe_and_in_this_file(tmp_path: Path) -> None:
     run(folder, story)
 
 
-def test_half_typed_code_has_no_actions(folder: Path) -> None:
+def test_unfinished_code_has_no_actions(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -214,7 +214,7 @@ def test_half_typed_code_has_no_actions(folder: Path) -> None:
     run(folder, story)
 
 
-def test_actions_are_for_what_was_just_typed(folder: Path) -> None:
+def test_actions_apply_to_the_text_just_typed(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -227,7 +227,7 @@ def test_actions_are_for_what_was_just_typed(folder: Path) -> None:
     run(folder, story)
 
 
-def test_many_findings_have_a_short_menu(folder: Path) -> None:
+def test_many_findings_at_one_place_give_a_short_menu(folder: Path) -> None:
     pool = 'resource "azurerm_kubernetes_cluster" "c{0}" {{\n  name     = "c{0}"\n  sku_tier = "Free"\n  default_node_pool {{\n    name       = "system"\n    node_count = 30\n  }}\n}}\n'
     (folder / "main.tf").write_text("".join(map(pool.format, range(300))))
 
@@ -248,7 +248,7 @@ async def completed(own: Editor, address: str, line: int, character: int) -> dic
     return {one.label: one for one in found.items}
 
 
-def test_names_of_rules_are_completed_behind_wide_characters(folder: Path) -> None:
+def test_rule_names_are_completed_after_wide_characters(folder: Path) -> None:
     async def story(own: Editor) -> None:
         address = own.open("main.tf")
         await own.rules(address, RULE)
@@ -304,7 +304,9 @@ def yes() -> bool:
     return True
 
 
-def test_chosen_fixes_come_before_tried_ones(state: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixes_the_user_chose_run_before_fixes_tried_in_advance(
+    state: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done: list[str] = []
     begun, go_on = Event(), Event()
 
@@ -327,7 +329,7 @@ def test_chosen_fixes_come_before_tried_ones(state: Snapshot, monkeypatch: pytes
     assert prover.known(state, one("c")) == Plan(title="c")
 
 
-def test_outdated_requests_are_not_worked_out(state: Snapshot) -> None:
+def test_outdated_requests_are_dropped(state: Snapshot) -> None:
     prover = Prover()
     with pytest.raises(OutdatedError):
         prover.ask(state, Request("workspace", ""), lambda: False).result(WITHIN)
@@ -335,7 +337,7 @@ def test_outdated_requests_are_not_worked_out(state: Snapshot) -> None:
     assert prover.ask(state, Request("workspace", ""), yes).result(WITHIN).refusal == "nothing is left to fix"
 
 
-def test_a_mistake_of_kcheck_does_not_end_the_thread(state: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_kcheck_does_not_end_the_worker_thread(state: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     def work_out(_: Snapshot, request: Request, __: Callable[[str], None]) -> Plan:
         if request.rule == "bad":
             raise ZeroDivisionError

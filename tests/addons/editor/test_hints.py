@@ -25,7 +25,7 @@ def example(name: str) -> Snapshot:
     return snapshot(str(ROOT / "examples" / name))
 
 
-def test_ranges_are_computed_and_say_where_they_are_full() -> None:
+def test_hints_on_ranges_show_the_size_and_the_node_count_that_fills_it() -> None:
     assert labels(example("eks-training"), "vpc.tf") == [
         (21, "= 10.0.0.0/20, 10.0.16.0/20, 10.0.32.0/20"),
         (21, "full at 92 of 607 nodes"),
@@ -33,17 +33,17 @@ def test_ranges_are_computed_and_say_where_they_are_full() -> None:
     ]
 
 
-def test_sizes_and_blocks_of_pods_are_shown() -> None:
+def test_hints_show_pool_sizes_and_pod_blocks() -> None:
     state = example("gke-training")
     assert labels(state, "cluster.tf") == [(37, "= 1500"), (49, "/27 per node")]
     assert labels(state, "network.tf") == [(10, "full at 1,019 of 1,567 nodes"), (14, "full at 263 of 1,567 nodes")]
 
 
-def test_a_job_says_how_many_nodes_it_takes_and_that_there_are_fewer() -> None:
+def test_the_hint_of_a_job_shows_its_nodes_and_a_shortage() -> None:
     assert labels(example("eks-training"), "train.yaml") == [(8, "64 nodes of gpu, which has 3")]
 
 
-def test_a_tooltip_has_the_arithmetic() -> None:
+def test_the_tooltip_shows_the_arithmetic() -> None:
     state = example("eks-training")
     source = file(state, "vpc.tf")
     value, full, _ = hints(state, source, 0, len(source.data))
@@ -51,7 +51,7 @@ def test_a_tooltip_has_the_arithmetic() -> None:
     assert "10.0.0.0/20 has 4,091 usable addresses" in full.tooltip
 
 
-def test_counts_of_each_zone_are_added_up(write: Write) -> None:
+def test_node_counts_per_zone_are_added_up(write: Write) -> None:
     write(
         {
             "main.tf": 'resource "google_container_cluster" "c" {\n  name = "c"\n  location = "us-central1"\n'
@@ -79,7 +79,7 @@ def test_literals_and_values_without_a_number_have_no_hint(write: Write, code: s
     assert labels(snapshot(), "main.tf") == []
 
 
-def test_values_of_several_copies_are_shown_in_short(write: Write) -> None:
+def test_values_of_several_copies_are_shortened(write: Write) -> None:
     code = 'resource "x_y" "z" {\n  for_each = { a = 1, b = 2, c = 3, d = 4, e = 5 }\n  size = each.value\n}\n'
     write({"main.tf": code})
     assert labels(snapshot(), "main.tf") == [(3, "= 1, 2, 3 and 2 more")]
@@ -90,7 +90,7 @@ def test_numbers_inside_lists_and_maps_have_hints_of_their_own(write: Write) -> 
     assert labels(snapshot(), "main.tf") == [(4, "= 3"), (5, "= 10")]
 
 
-def test_only_the_lines_that_are_asked_for_are_worked_out(write: Write) -> None:
+def test_hints_are_computed_only_for_the_requested_lines(write: Write) -> None:
     rows = "\n".join(f"  a{at} = local.b + {at}" for at in range(MOST + 50))
     write({"main.tf": f"locals {{\n  b = 1\n{rows}\n}}\n"})
     state = snapshot()
@@ -100,12 +100,12 @@ def test_only_the_lines_that_are_asked_for_are_worked_out(write: Write) -> None:
     assert len(hints(state, source, 0, len(source.data))) == MOST
 
 
-def test_block_without_instances_shows_only_its_count(write: Write) -> None:
+def test_a_block_without_instances_shows_only_its_count(write: Write) -> None:
     code = 'resource "x_y" "z" {\n  count = var.on ? 1 : 0\n  size = local.n\n}\nlocals {\n  n = length("abc")\n}\n'
     write({"main.tf": f'variable "on" {{\n  default = false\n}}\n{code}'})
     assert labels(snapshot(), "main.tf") == [(5, "= 0"), (9, "= 3")]
 
 
-def test_secrets_have_no_hint(write: Write) -> None:
+def test_secret_values_have_no_hint(write: Write) -> None:
     write({"main.tf": 'variable "pin" {\n  sensitive = true\n  default = 1234\n}\nlocals {\n  a = var.pin\n}\n'})
     assert labels(snapshot(), "main.tf") == []

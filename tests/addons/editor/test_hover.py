@@ -77,7 +77,7 @@ def test_a_value_that_a_range_is_computed_from_takes_part_in_its_limit(states: d
     assert "**92 of 607 nodes**" in text
 
 
-def test_pods_of_a_node_enter_the_range_of_pods_and_not_the_subnet(states: dict[str, Snapshot]) -> None:
+def test_pods_of_a_node_count_for_the_pod_range_and_not_for_the_subnet(states: dict[str, Snapshot]) -> None:
     text = said(states["gke-training"], "cluster.tf", "max_pods_per_node = 16", "16")
     assert "pod range of" in text
     assert "address space" not in text
@@ -101,7 +101,7 @@ def test_a_part_of_an_expression_has_its_own_value(write: Write) -> None:
     assert first(said(state, "main.tf", "n-", "n")).endswith('= `"n-7-x"`')
 
 
-def test_an_equals_sign_and_a_parenthesis_belong_to_the_attribute(write: Write) -> None:
+def test_an_equals_sign_or_parenthesis_belongs_to_its_attribute(write: Write) -> None:
     write({"main.tf": "locals {\n  a = (1 + 2)\n}\n"})
     state = snapshot()
     source = file(state, "main.tf")
@@ -147,19 +147,19 @@ def test_hover_explains_an_unknown_value(write: Write) -> None:
     assert "is unknown: var.size has no value; set it with --var-file big.tfvars" in text
 
 
-def test_a_tfvars_file_that_nothing_reads_says_so(write: Write) -> None:
+def test_the_hover_says_that_nothing_reads_a_tfvars_file(write: Write) -> None:
     write({"main.tf": 'variable "size" {\n  default = 1\n}\n', "big.tfvars": "size = 3\n"})
     assert "no root module reads this file; --var-file big.tfvars does" in said(snapshot(), "big.tfvars", "size")
 
 
-def test_code_of_which_nothing_is_made_says_so(write: Write) -> None:
+def test_the_hover_says_that_a_block_creates_nothing(write: Write) -> None:
     write({"main.tf": 'resource "x_y" "z" {\n  count = 0\n  size = upper("a")\n}\n'})
     text = said(snapshot(), "main.tf", "upper")
     assert first(text) == '**`upper("a")`** = `"A"`'
     assert "not made: count is 0" in text
 
 
-def test_a_module_that_nothing_calls_has_its_defaults(write: Write) -> None:
+def test_an_uncalled_module_has_its_default_values(write: Write) -> None:
     call = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n}\n'
     write(
         {
@@ -171,14 +171,14 @@ def test_a_module_that_nothing_calls_has_its_defaults(write: Write) -> None:
     assert first(said(snapshot(), "m/main.tf", "var.a + 1", "+")) == "**`var.a + 1`** = `3`"
 
 
-def test_loops_in_a_text_have_the_value_of_the_text(write: Write) -> None:
+def test_a_loop_inside_a_template_has_the_value_of_the_whole_text(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = "%{ for x in [1, 2] }<${x}>%{ endfor }"\n}\n'})
     state = snapshot()
     assert first(said(state, "main.tf", "for x in", "for")).endswith('= `"<1><2>"`')
     assert said(state, "main.tf", "${x}", "x").startswith("**`x`**\n- `x = 1` = `1`\n- `x = 2` = `2`")
 
 
-def test_a_quota_of_processors_is_no_matter_of_disks(states: dict[str, Snapshot]) -> None:
+def test_the_hover_on_a_machine_type_names_the_cpu_quota_and_no_disk_quota(states: dict[str, Snapshot]) -> None:
     text = said(states["gke-training"], "cluster.tf", "n2-standard-32")
     assert "quota of PREEMPTIBLE" in text
     assert "quota of SSD" not in text
@@ -198,7 +198,7 @@ def test_secrets_are_never_shown(write: Write) -> None:
     assert not any("hunter2" in text for text in texts)
 
 
-def test_text_of_the_repository_is_neither_markup_nor_a_link(write: Write) -> None:
+def test_repository_text_is_neither_markup_nor_a_link(write: Write) -> None:
     evil = "[click](https://evil.example) <b>x</b> `code` **bold** ![i](http://evil.example/i.png)"
     write(
         {
@@ -226,7 +226,7 @@ def test_unused_literal_has_no_hover(write: Write) -> None:
 # --- YAML, rules and settings
 
 
-def test_a_value_of_a_manifest_is_what_it_is_in_the_model(states: dict[str, Snapshot]) -> None:
+def test_the_hover_on_a_manifest_value_names_its_word_in_the_model(states: dict[str, Snapshot]) -> None:
     text = said(states["eks-training"], "train.yaml", "parallelism: 64", "64")
     assert "`template.count`" in text
     assert said(states["eks-training"], "train.yaml", "parallelism: 64", "parallelism") == text
@@ -297,7 +297,7 @@ def test_hover_lists_the_environments_of_a_root(write: Write) -> None:
 
 
 @given(data=st.data())
-def test_any_place_has_answers_without_an_error(states: dict[str, Snapshot], data: st.DataObject) -> None:
+def test_hover_at_any_place_gives_an_answer_without_an_error(states: dict[str, Snapshot], data: st.DataObject) -> None:
     state = states[data.draw(st.sampled_from(EXAMPLES))]
     source = data.draw(st.sampled_from(list(sources(state))))
     at = data.draw(st.integers(0, len(source.data)))

@@ -45,7 +45,7 @@ async def definitions(own: Editor, address: str, mark: str) -> list[types.Locati
     return [one for one in found or () if isinstance(one, types.Location)] if isinstance(found, list | tuple) else []
 
 
-def test_hover_follows_what_is_typed_in_another_file(folder: Path) -> None:
+def test_hover_follows_edits_in_another_file(folder: Path) -> None:
     async def story(own: Editor) -> None:
         use, tfvars = own.open("eks.tf"), own.open("terraform.tfvars")
         first = await hover(own, use, "var.cpu_max_nodes")
@@ -64,7 +64,7 @@ def test_hover_follows_what_is_typed_in_another_file(folder: Path) -> None:
     run(folder, story)
 
 
-def test_hover_marks_the_expression_behind_wide_characters(folder: Path) -> None:
+def test_hover_marks_the_expression_after_wide_characters(folder: Path) -> None:
     async def story(own: Editor) -> None:
         use = own.open("eks.tf")
         own.type(use, own.buffers[use].replace("max_size       = var", "/* 😀 */ max_size = var"))
@@ -88,7 +88,7 @@ def test_a_definition_names_the_line_that_sets_the_value_first(folder: Path) -> 
     run(folder, story)
 
 
-def test_hints_show_computed_ranges_where_they_are_asked_for(folder: Path) -> None:
+def test_hints_show_computed_ranges_in_the_requested_lines(folder: Path) -> None:
     async def story(own: Editor) -> None:
         use = own.open("vpc.tf")
         document = types.TextDocumentIdentifier(use)
@@ -108,7 +108,7 @@ def test_hints_show_computed_ranges_where_they_are_asked_for(folder: Path) -> No
     run(folder, story)
 
 
-def test_half_typed_code_has_answers_for_the_right_place_or_none(folder: Path) -> None:
+def test_unfinished_code_gets_answers_for_the_right_place_or_none(folder: Path) -> None:
     async def story(own: Editor) -> None:
         use = own.open("eks.tf")
         await hover(own, use, "var.cpu_max_nodes")

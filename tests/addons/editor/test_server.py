@@ -44,7 +44,7 @@ async def until(own: Editor, address: str, line: int) -> None:
         await own.news.wait_for(is_there)
 
 
-def test_files_keep_the_names_that_the_editor_has_for_them(tmp_path: Path) -> None:
+def test_files_keep_the_names_the_editor_uses(tmp_path: Path) -> None:
     folder = tmp_path / "a+b c"
     folder.mkdir()
     for name in ("main.tf", "100%41 ä.tf"):
@@ -77,7 +77,7 @@ def test_a_folder_behind_a_link_keeps_its_name(tmp_path: Path) -> None:
     run(link, story)
 
 
-def test_settings_that_make_no_sense_are_said_once_and_the_findings_stay(tmp_path: Path) -> None:
+def test_invalid_settings_are_reported_once_and_the_findings_stay(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(CLUSTER)
     (tmp_path / "kcheck.yaml").write_text("nodes: 40\n")
 
@@ -97,7 +97,7 @@ def test_settings_that_make_no_sense_are_said_once_and_the_findings_stay(tmp_pat
 
 
 @pytest.mark.parametrize("shows", [True, False])
-def test_the_first_check_is_shown_where_the_editor_can(tmp_path: Path, *, shows: bool) -> None:
+def test_progress_of_the_first_check_is_shown_if_the_editor_supports_it(tmp_path: Path, *, shows: bool) -> None:
     shutil.copytree(ROOT / "examples" / "eks-training", tmp_path, dirs_exist_ok=True)
 
     async def run() -> None:
@@ -137,7 +137,7 @@ class Server:
         self.news.set()
 
 
-def test_a_short_check_is_not_shown_and_a_long_one_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_check_is_shown_once_and_a_short_one_never(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_LONG", 3600.0)
 
     async def run() -> None:

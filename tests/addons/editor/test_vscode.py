@@ -24,26 +24,26 @@ EXTENSION = ROOT / "editors" / "vscode"
 DESCRIPTIONS = ("extension.vsixmanifest", "[Content_Types].xml")
 
 
-def test_its_version_is_that_of_kcheck() -> None:
+def test_the_extension_has_the_version_of_kcheck() -> None:
     manifest = json.loads((EXTENSION / "package.json").read_text())
     lock = json.loads((EXTENSION / "package-lock.json").read_text())
     assert manifest["version"] == lock["version"] == __version__
 
 
-def test_packages_come_from_whatever_registry_the_user_has() -> None:
+def test_packages_come_from_the_registry_the_user_has_configured() -> None:
     packages = json.loads((EXTENSION / "package-lock.json").read_text())["packages"]
     assert len(packages) > 10
     assert not [name for name, package in packages.items() if "resolved" in package]
     assert not [name for name, package in packages.items() if name and "integrity" not in package]
 
 
-def test_its_client_and_this_server_understand_each_other(tmp_path: Path) -> None:
+def test_the_extension_and_this_server_understand_each_other(tmp_path: Path) -> None:
     pytest.importorskip("pygls")
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))
     _npm("test", PATH=path, TMPDIR=str(tmp_path))
 
 
-def test_its_package_has_all_files_that_it_describes() -> None:
+def test_the_package_of_the_extension_has_all_files_that_it_lists() -> None:
     _npm("run", "package")
     with zipfile.ZipFile(EXTENSION / "kcheck.vsix") as package:
         packed = set(package.namelist())

@@ -104,7 +104,7 @@ def watch(tmp_path: Path) -> Iterator[Callable[..., Watch]]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_a_day_at_the_terminal(write: Write, watch: Callable[..., Watch]) -> None:
+def test_watch_prints_new_and_gone_findings_as_files_change(write: Write, watch: Callable[..., Watch]) -> None:
     folder = write({"main.tf": CLUSTER})
     running = watch()
     first = running.until("Watching for changes")
@@ -164,7 +164,9 @@ def test_watch_leaves_out_findings_of_the_baseline(write: Write, watched: Watche
     assert "main.tf:3:14" not in output
 
 
-def test_changes_since_a_commit(write: Write, watched: Watched, git: Callable[..., str]) -> None:
+def test_watch_reports_only_findings_since_the_diff_base(
+    write: Write, watched: Watched, git: Callable[..., str]
+) -> None:
     write({"main.tf": CLUSTER})
     git("add", ".")
     git("commit", "-qm", "a")
@@ -179,7 +181,7 @@ def test_changes_since_a_commit(write: Write, watched: Watched, git: Callable[..
     assert "main.tf:3:14" not in output
 
 
-def test_several_paths_are_checked_together(write: Write, watched: Watched) -> None:
+def test_watch_checks_several_paths_together(write: Write, watched: Watched) -> None:
     write({"infra/main.tf": CLUSTER, "more/a.tf": CLUSTER.replace('"main"', '"a"'), "left/b.tf": CLUSTER})
 
     def fixed() -> list[str]:
@@ -192,7 +194,7 @@ def test_several_paths_are_checked_together(write: Write, watched: Watched) -> N
     assert "left/" not in output
 
 
-def test_rules_that_are_chosen_and_infos(write: Write, watched: Watched) -> None:
+def test_watch_respects_the_selected_rules_and_the_info_flag(write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER, "job.yaml": LASTING_JOB})
     assert "free-control-plane" not in watched("--select", "network")
     shown = watched("--info")
@@ -201,14 +203,14 @@ def test_rules_that_are_chosen_and_infos(write: Write, watched: Watched) -> None
 
 
 @pytest.mark.parametrize("arguments", [("nowhere",), ("--baseline", "--select", "no-such-rule")])
-def test_wrong_usage_is_explained(arguments: tuple[str, ...], write: Write, watched: Watched) -> None:
+def test_wrong_usage_of_watch_is_explained(arguments: tuple[str, ...], write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
     status = 2 if arguments == ("nowhere",) else 0
     output = watched(*arguments, status=status)
     assert "no such file or folder" in output or "The settings cannot be used\n  " in output
 
 
-def test_irrelevant_change_is_not_mentioned(write: Write, watched: Watched) -> None:
+def test_an_irrelevant_change_is_not_mentioned(write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
 
     def notes() -> list[str]:
@@ -218,7 +220,7 @@ def test_irrelevant_change_is_not_mentioned(write: Write, watched: Watched) -> N
     assert watched(then=(notes,)) == watched()
 
 
-def test_files_of_one_change_are_named_shortly(write: Write, watched: Watched) -> None:
+def test_the_changed_files_are_listed_in_short(write: Write, watched: Watched) -> None:
     write({"main.tf": CLUSTER})
 
     def checkout() -> list[str]:

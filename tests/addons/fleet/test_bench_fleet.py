@@ -17,7 +17,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_fleet_is_the_same_each_time_and_no_repository_twice(tmp_path: Path) -> None:
+def test_the_bench_fleet_is_repeatable_and_no_two_repositories_are_equal(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     (checkout / "main.tf").write_text('resource "a" "b" {\n  node_count = 10\n  cidr = "10.1.0.0/16"\n}\n')
@@ -47,7 +47,7 @@ def test_variations_change_names_in_files(text: bytes, varied: bytes) -> None:
     assert bench_fleets.Variation(3, 5, 2, 8).of(text) == varied
 
 
-def test_some_repositories_change(tmp_path: Path) -> None:
+def test_the_requested_share_of_repositories_changes(tmp_path: Path) -> None:
     bench_fleets.make(tmp_path / "fleet", 20)
     before = contents(tmp_path / "fleet")
     assert bench_fleets.change(tmp_path / "fleet", 0.1) == 2
@@ -55,7 +55,7 @@ def test_some_repositories_change(tmp_path: Path) -> None:
     assert len({name.split("/")[0] for name in after if before[name] != after[name]}) == 2
 
 
-def test_the_row_of_a_run() -> None:
+def test_the_row_of_a_run_has_all_its_numbers() -> None:
     made = Run(30.0, 28.0, 20.0, 20.0, 80.0, 300.0, 0)
     assert bench_fleet.row(2, 1, "first", made).split() == [
         "2", "1", "first", "30.0", "28.0", "20.0", "100%", "80", "300",

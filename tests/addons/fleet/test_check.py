@@ -75,13 +75,13 @@ def test_check_writes_rows_for_each_table(repository: str) -> None:
     assert {row.cluster for row in outcome.rows.limits} == {cluster.cluster}
 
 
-def test_settings_of_the_list_stand_in_place_of_the_repository_s_own(repository: str) -> None:
+def test_settings_of_the_list_override_the_settings_of_the_repository(repository: str) -> None:
     outcome = check(Task("x", repository, Settings(nodes=("7",))))
     assert outcome.rows is not None
     assert [(one.target, one.state) for one in outcome.rows.clusters] == [(7, "reaches")]
 
 
-def test_settings_that_make_no_sense_are_a_reason(repository: str) -> None:
+def test_invalid_settings_are_the_reason_of_a_failure(repository: str) -> None:
     with open(os.path.join(repository, "kcheck.yaml"), "w") as file:
         file.write("nodes: many\n")
     outcome = check(Task("x", repository))
@@ -89,7 +89,7 @@ def test_settings_that_make_no_sense_are_a_reason(repository: str) -> None:
     assert outcome.reason.startswith("kcheck.yaml:1")
 
 
-def test_names_that_are_no_text_travel(repository: str) -> None:
+def test_names_that_are_not_unicode_survive_encoding(repository: str) -> None:
     folder = os.path.join(repository, "b\udcff")
     os.mkdir(folder)
     shutil.copy(os.path.join(repository, "main.tf"), folder)
@@ -99,7 +99,7 @@ def test_names_that_are_no_text_travel(repository: str) -> None:
     assert rb"\udcff" in encoded(outcome)
 
 
-def test_a_bug_is_a_reason(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_the_reason_of_a_failure(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*_: object) -> None:
         raise ValueError("not like that")
 
@@ -109,7 +109,7 @@ def test_a_bug_is_a_reason(repository: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert outcome.reason.startswith("a bug in kcheck: ValueError: not like that")
 
 
-def test_checkouts_are_checked_independently(repository: str, tmp_path: Path) -> None:
+def test_checkouts_are_checked_independently_of_each_other(repository: str, tmp_path: Path) -> None:
     (tmp_path / "kcheck.yaml").write_text("nodes: 7\n")  # of whoever lies beside it, or of nobody
     (tmp_path / ".git").mkdir()
     (tmp_path / "values.tf").write_text('variable "x" {}\n')

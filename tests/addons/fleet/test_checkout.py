@@ -72,7 +72,7 @@ def test_a_renamed_file_or_folder_changes_the_key(top: Path) -> None:
     assert changed(top, (top / "other.tf").unlink)
 
 
-def test_where_one_file_ends_and_the_next_begins_counts(tmp_path: Path) -> None:
+def test_the_key_depends_on_where_each_file_ends(tmp_path: Path) -> None:
     keys = set()
     for name, files in {"1": {"a": "b", "c": ""}, "2": {"a": "", "c": "b"}, "3": {"a": "b", "c/d": ""}}.items():
         folder = tmp_path / name / "repository"
@@ -83,7 +83,7 @@ def test_where_one_file_ends_and_the_next_begins_counts(tmp_path: Path) -> None:
     assert len(keys) == 3
 
 
-def test_times_of_files_do_not_count(top: Path) -> None:
+def test_the_key_does_not_depend_on_file_times(top: Path) -> None:
     assert not changed(top, lambda: os.utime(top / "main.tf", (1, 1)))
 
 
@@ -98,7 +98,7 @@ def test_unread_folders_do_not_change_the_key(name: str, top: Path) -> None:
     assert not changed(top, write)
 
 
-def test_a_checkout_may_lie_elsewhere_but_not_have_another_name(top: Path, tmp_path: Path) -> None:
+def test_the_key_depends_on_the_folder_name_and_not_on_its_place(top: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(top, tmp_path / "builds/1/repository")
     renamed = shutil.copytree(top, tmp_path / "builds/other")
     assert key(moved) == key(top)
@@ -116,22 +116,22 @@ def test_settings_of_the_list_change_the_key(settings: Settings, top: Path) -> N
     assert key(top, settings) != key(top)
 
 
-def test_the_day_counts(top: Path) -> None:
+def test_another_day_changes_the_key(top: Path) -> None:
     assert key(top, day="2026-11-23") != key(top)
 
 
-def test_another_kcheck_counts(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_kcheck_changes_the_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = key(top)
     monkeypatch.setattr(checkout, "code", lambda: "another")
     assert key(top) != before
 
 
-def test_variables_of_terraform_count(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terraform_environment_variables_change_the_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed(top, lambda: monkeypatch.setenv("TF_VAR_nodes", "7"))
     assert not changed(top, lambda: monkeypatch.setenv("OTHER", "7"))
 
 
-def test_rules_and_modules_of_the_fleet_count(top: Path, tmp_path: Path) -> None:
+def test_changed_rules_and_modules_of_the_fleet_change_the_key(top: Path, tmp_path: Path) -> None:
     rules, modules, rule = tmp_path / "rules", tmp_path / "modules", tmp_path / "one.yaml"
     for folder in (rules, modules):
         folder.mkdir()
@@ -146,7 +146,7 @@ def test_rules_and_modules_of_the_fleet_count(top: Path, tmp_path: Path) -> None
 # --- git
 
 
-def test_of_git_the_origin_counts(top: Path) -> None:
+def test_only_the_origin_in_git_metadata_changes_the_key(top: Path) -> None:
     config = top / ".git" / "config"
     assert not changed(top, lambda: config.write_text(config.read_text().replace("token", "other")))
     assert not changed(top, lambda: (top / ".git" / "index").write_text("a"))
@@ -179,7 +179,7 @@ def test_commit_is_read_from_git_files(files: dict[str, str], expected: str, top
     assert revision(str(top)) == expected
 
 
-def test_without_git_there_is_no_commit(tmp_path: Path) -> None:
+def test_a_folder_without_git_has_no_commit(tmp_path: Path) -> None:
     assert revision(str(tmp_path)) == ""
 
 
@@ -187,7 +187,7 @@ def test_without_git_there_is_no_commit(tmp_path: Path) -> None:
 
 
 @posix
-def test_a_link_is_its_target_and_is_not_followed(top: Path, tmp_path: Path) -> None:
+def test_the_key_includes_the_target_of_a_link_without_following_it(top: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.tf").write_text("a")
@@ -203,7 +203,7 @@ def test_a_link_is_its_target_and_is_not_followed(top: Path, tmp_path: Path) -> 
 
 
 @posix
-def test_pipes_are_not_opened(top: Path) -> None:
+def test_the_key_is_computed_without_opening_pipes(top: Path) -> None:
     assert changed(top, lambda: os.mkfifo(top / "pipe"))
     (top / ".git" / "config").unlink()
     for name in ("HEAD", "config"):
@@ -213,7 +213,7 @@ def test_pipes_are_not_opened(top: Path) -> None:
 
 
 @posix
-def test_names_that_are_no_text_count(top: Path) -> None:
+def test_file_names_that_are_not_unicode_change_the_key(top: Path) -> None:
     assert changed(top, lambda: (top / "b\udcff").write_text("a"))
 
 
@@ -224,7 +224,7 @@ def test_unreadable_files_and_folders_change_the_key(top: Path) -> None:
     assert changed(top, lambda: (top / "infra").chmod(0))
 
 
-def test_of_a_file_that_is_too_large_to_be_read_size_and_head_count(top: Path) -> None:
+def test_a_file_too_large_to_read_counts_by_size_and_head(top: Path) -> None:
     large = top / "dump.json"
     with large.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
@@ -240,7 +240,7 @@ def test_of_a_file_that_is_too_large_to_be_read_size_and_head_count(top: Path) -
 
 
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_ENTRIES", 3), ("_MOST_BYTES", 10)])
-def test_checkout_that_is_too_large_has_no_key(
+def test_a_checkout_that_is_too_large_has_no_key(
     bound: str, value: int, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = Keys(DAY)
@@ -248,6 +248,6 @@ def test_checkout_that_is_too_large_has_no_key(
     assert keys.of(Repository("a", str(top))) == ""
 
 
-def test_one_that_is_not_there_has_no_key(top: Path, tmp_path: Path) -> None:
+def test_a_missing_checkout_has_no_key(top: Path, tmp_path: Path) -> None:
     assert key(tmp_path / "none") == ""
     assert key(top, Settings(rules=(str(tmp_path / "none"),))) == ""

@@ -113,7 +113,7 @@ def found(outcome: Outcome) -> Outcome:
     return replace(outcome, seconds=0.0, cpu_seconds=0.0, memory=0)
 
 
-def test_scheduler_and_local_outcomes_are_equal(cluster: Cluster, tmp_path: Path) -> None:
+def test_scheduler_and_local_runs_give_equal_outcomes(cluster: Cluster, tmp_path: Path) -> None:
     tasks = [*fleet(tmp_path, 3), Task("none", str(tmp_path / "none")), Task("text", str(small(tmp_path / "\udcff")))]
     with DaskEngine(cluster.address, 1) as engine:
         remote = {task.name: outcome for task, outcome in engine.outcomes(tasks)}
@@ -127,14 +127,14 @@ def test_scheduler_and_local_outcomes_are_equal(cluster: Cluster, tmp_path: Path
     assert {name: found(one) for name, one in remote.items()} == {name: found(one) for name, one in local.items()}
 
 
-def test_several_attempts_have_one_engine(tmp_path: Path) -> None:
+def test_one_engine_serves_several_attempts(tmp_path: Path) -> None:
     with DaskEngine(None, 1) as engine:
         for task in fleet(tmp_path, 2):
             assert [(one.name, outcome.status) for one, outcome in engine.outcomes([task])] == [(task.name, "checked")]
 
 
 @pytest.mark.parametrize("is_local", [True, False])
-def test_few_tasks_are_taken_ahead(is_local: bool, cluster: Cluster, tmp_path: Path) -> None:
+def test_only_a_few_tasks_are_fetched_in_advance(is_local: bool, cluster: Cluster, tmp_path: Path) -> None:
     taken, ended, ahead = 0, 0, []
     folder = str(small(tmp_path / "a"))
 
@@ -152,7 +152,7 @@ def test_few_tasks_are_taken_ahead(is_local: bool, cluster: Cluster, tmp_path: P
     assert 2 < max(ahead) <= 2 * 2 + 1
 
 
-def test_an_engine_that_is_left_leaves_no_process(tmp_path: Path) -> None:
+def test_a_closed_engine_leaves_no_process(tmp_path: Path) -> None:
     folder, begin = slow(tmp_path / "a", 8000), 0.0
     left: list[int | None] = []
     with pytest.raises(KeyboardInterrupt), DaskEngine(None, 2) as engine:
@@ -188,7 +188,7 @@ def test_local_engine_opens_no_port_to_the_network(tmp_path: Path) -> None:
 # --- workers
 
 
-def test_a_worker_below_a_nanny_checks(own: Cluster, tmp_path: Path) -> None:
+def test_a_worker_under_a_nanny_can_check(own: Cluster, tmp_path: Path) -> None:
     """It is a daemon, which `multiprocessing` lets have no children."""
     before = own.processes[-1]
     nanny = own.worker("--nanny")
@@ -206,7 +206,7 @@ def test_a_worker_below_a_nanny_checks(own: Cluster, tmp_path: Path) -> None:
         (NO_KCHECK, r"has no kcheck"),
     ],
 )
-def test_a_worker_with_another_kcheck_is_named_before_the_run(
+def test_a_worker_with_another_version_of_kcheck_is_named_before_the_run(
     before: str, reason: str, own: Cluster, tmp_path: Path
 ) -> None:
     other = own.worker(before=before)
@@ -220,7 +220,7 @@ def test_a_worker_with_another_kcheck_is_named_before_the_run(
 
 
 @pytest.mark.parametrize("before", [OTHER_KCHECK, NO_KCHECK])
-def test_a_worker_that_joins_with_another_kcheck_is_named_and_checks_nothing(
+def test_a_worker_that_joins_with_another_version_is_named_and_checks_nothing(
     before: str, own: Cluster, tmp_path: Path
 ) -> None:
     checked = []
@@ -239,7 +239,7 @@ def test_a_worker_that_joins_with_another_kcheck_is_named_and_checks_nothing(
     assert {status for _, status in checked} <= {"checked"}
 
 
-def test_tasks_of_a_lost_worker_go_to_another(cluster: Cluster, tmp_path: Path) -> None:
+def test_tasks_of_a_lost_worker_move_to_another_worker(cluster: Cluster, tmp_path: Path) -> None:
     tasks = [Task("slow", str(slow(tmp_path / "slow"))), *fleet(tmp_path, 3)]
     ended: list[tuple[str, str]] = []
 
@@ -262,7 +262,7 @@ def test_tasks_of_a_lost_worker_go_to_another(cluster: Cluster, tmp_path: Path) 
         wait_for(lambda process=process: is_gone(process))  # type: ignore[misc]
 
 
-def test_a_repository_that_ends_its_workers_is_a_failed_one(own: Cluster, tmp_path: Path) -> None:
+def test_a_repository_that_kills_its_workers_fails(own: Cluster, tmp_path: Path) -> None:
     tasks = [Task("slow", str(slow(tmp_path / "slow"))), *fleet(tmp_path, 1)]
     found: dict[str, Outcome] = {}
     reading = threading.Thread(target=lambda: found.update(outcomes(own.address, tasks[:1])))
@@ -279,7 +279,7 @@ def test_a_repository_that_ends_its_workers_is_a_failed_one(own: Cluster, tmp_pa
     assert outcomes(own.address, tasks[1:])["0"].status == "checked"
 
 
-def test_run_ends_without_workers_after_some_time(
+def test_a_run_without_workers_ends_after_a_while(
     own: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_WORKERS", 1.0)
@@ -293,7 +293,7 @@ def test_run_ends_without_workers_after_some_time(
         outcomes(own.address, tasks())
 
 
-def test_a_scheduler_without_workers_is_wrong_usage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_workers_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WORKERS", 0.5)
     with started(tmp_path, workers=0) as empty, pytest.raises(EngineError, match="has no worker"):
         outcomes(empty.address, fleet(tmp_path, 1))
@@ -302,7 +302,7 @@ def test_a_scheduler_without_workers_is_wrong_usage(tmp_path: Path, monkeypatch:
 # --- the scheduler
 
 
-def test_without_its_scheduler_a_run_ends_and_the_same_command_goes_on(own: Cluster, tmp_path: Path) -> None:
+def test_a_run_that_loses_its_scheduler_ends_and_can_be_resumed(own: Cluster, tmp_path: Path) -> None:
     folders = [str(small(tmp_path / "fleet" / "a")), str(slow(tmp_path / "fleet" / "b", 2000))]
     out = tmp_path / "out"
 
@@ -335,7 +335,7 @@ def test_without_its_scheduler_a_run_ends_and_the_same_command_goes_on(own: Clus
         ("tls://127.0.0.1:1", "no scheduler answers at tls://127.0.0.1:1"),
     ],
 )
-def test_a_scheduler_that_is_not_there_is_wrong_usage(
+def test_a_missing_scheduler_is_a_usage_error(
     address: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_CONNECT", 0.5)
@@ -346,13 +346,13 @@ def test_a_scheduler_that_is_not_there_is_wrong_usage(
     assert reason in re.sub(r"\s+", " ", result.stderr)
 
 
-def test_the_library_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, module.__name__)
     result = CliRunner().invoke(cli, ["fleet", str(small(tmp_path / "a")), "-o", str(tmp_path / "out")])
     assert (result.exit_code, "pip install 'kcheck[fleet]'" in result.stderr) == (2, True)
 
 
-def test_packing_is_gone(tmp_path: Path) -> None:
+def test_the_pack_option_no_longer_exists(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["fleet", str(small(tmp_path / "a")), "-o", str(tmp_path / "out"), "--pack"])
     assert (result.exit_code, "No such option" in result.stderr) == (2, True)

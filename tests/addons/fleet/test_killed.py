@@ -74,7 +74,7 @@ COMMAND = ("fleet/a", "fleet/b", "fleet/c", "fleet/slow", "-o", "out", "--jobs",
 
 
 @pytest.mark.parametrize(("number", "status"), ENDS)
-def test_a_run_that_is_ended_goes_on_where_it_was(
+def test_a_killed_run_resumes_where_it_stopped(
     number: signal.Signals, status: int, fleet: Path, undisturbed: dict[str, list[tuple[object, ...]]]
 ) -> None:
     with start(COMMAND, fleet) as process:
@@ -100,7 +100,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
     assert rows(fleet / "out") == undisturbed
 
 
-def test_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
+def test_a_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
     with start(COMMAND, fleet) as process:
         server = wait_for(lambda: next((one for one in children(process.pid) if has_loaded(one, "msgspec")), None))
         own = children(process.pid)
@@ -129,7 +129,7 @@ def has_loaded(process: int, library: str) -> bool:
         return False
 
 
-def test_a_repository_whose_process_is_killed_is_tried_again_and_counted(fleet: Path) -> None:
+def test_a_repository_whose_process_is_killed_is_retried_and_counted(fleet: Path) -> None:
     with start([*COMMAND, "--retries", "1"], fleet) as process:
         os.kill(wait_for(lambda: checking(process.pid, "slow")), signal.SIGKILL)
         process.communicate()
@@ -139,7 +139,7 @@ def test_a_repository_whose_process_is_killed_is_tried_again_and_counted(fleet: 
     assert found == [("a", "checked", 1), ("b", "checked", 1), ("c", "checked", 1), ("slow", "checked", 2)]
 
 
-def test_each_that_cannot_be_checked_is_a_row_with_its_reason(fleet: Path) -> None:
+def test_each_unchecked_repository_has_a_row_with_the_reason(fleet: Path) -> None:
     (slow(fleet / "fleet" / "big", 100) / "big.yaml").write_text(
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c]}}\n" * 200_000
     )

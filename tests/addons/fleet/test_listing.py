@@ -44,17 +44,17 @@ def test_folders_and_patterns_list_each_repository_once(checkouts: Path) -> None
     assert names("checkouts/web", "checkouts/*") == ["web", "data", "training"]
 
 
-def test_each_folder_is_one_repository_however_it_is_named(checkouts: Path) -> None:
+def test_one_folder_is_one_repository_under_any_of_its_names(checkouts: Path) -> None:
     (checkouts / "again").symlink_to("checkouts/web")
     assert names("checkouts/web", "./checkouts//web/", "again") == ["again"]  # as it was called last
 
 
-def test_names_are_long_enough_to_differ(write: Write) -> None:
+def test_names_of_repositories_are_long_enough_to_differ(write: Write) -> None:
     write({"a/x/infra/main.tf": "", "b/x/infra/main.tf": "", "b/other/main.tf": ""})
     assert names("a/x/infra", "b/x/infra", "b/other") == ["a/x/infra", "b/x/infra", "other"]
 
 
-def test_later_entries_of_a_list_say_more(checkouts: Path) -> None:
+def test_later_entries_of_a_list_override_earlier_ones(checkouts: Path) -> None:
     data, training, web = fleet(["fleet.yaml"]).repositories
     assert [one.owner for one in (data, training, web)] == ["platform", "research", "platform"]
     assert training.settings.nodes == ("512",)
@@ -70,7 +70,7 @@ def test_later_entries_of_a_list_say_more(checkouts: Path) -> None:
     assert (test.root, test.name, test.nodes, test.price) == ("terraform", "test", None, None)
 
 
-def test_surroundings_of_an_environment_are_over_those_of_its_repository(checkouts: Path) -> None:
+def test_surroundings_of_an_environment_override_those_of_its_repository(checkouts: Path) -> None:
     data, training, _ = fleet(["fleet.yaml"]).repositories
     assert training.around("terraform", "prod") == Surroundings("444455556666", "eu-west-1")
     assert training.around("terraform", "test") == Surroundings("444455556666", "us-east-1")
@@ -78,7 +78,7 @@ def test_surroundings_of_an_environment_are_over_those_of_its_repository(checkou
     assert data.around("", "") == Surroundings("111122223333")
 
 
-def test_paths_of_a_list_are_relative_to_it(checkouts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_in_a_list_are_relative_to_the_list(checkouts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(checkouts / "checkouts")
     assert fleet(["../fleet.yaml"]).repositories[0].folder == str(checkouts / "checkouts/data")
 
@@ -108,7 +108,7 @@ def test_missing_path_is_an_error(checkouts: Path) -> None:
         fleet(["fleet.yml"])
 
 
-def test_settings_of_a_repository_override_those_of_all(checkouts: Path) -> None:
+def test_settings_of_a_repository_override_the_common_settings(checkouts: Path) -> None:
     data, training, _ = fleet(["fleet.yaml"], 64, ["checkouts"], ["checkouts/data"]).repositories
     assert (data.settings.nodes, training.settings.nodes) == (("64",), ("512",))
     assert data.settings.rules == training.settings.rules == (str(checkouts / "checkouts"),)

@@ -56,7 +56,7 @@ def python(code: str, folder: Path) -> str:
     return run.stdout
 
 
-def test_an_example_of_each_cloud_is_checked(tmp_path: Path) -> None:
+def test_preloading_checks_an_example_of_each_cloud(tmp_path: Path) -> None:
     found = json.loads(python(CHECKED, tmp_path))
     assert {cloud: (status, clouds) for cloud, (status, clouds, _) in found.items()} == {
         cloud: ("checked", [cloud]) for cloud in CLOUDS
@@ -64,14 +64,14 @@ def test_an_example_of_each_cloud_is_checked(tmp_path: Path) -> None:
     assert all(findings for *_, findings in found.values())
 
 
-def test_a_wheel_has_these_examples() -> None:
+def test_the_wheel_contains_the_preloaded_examples() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {wheel["force-include"].get(f"examples/{name}") for name in EXAMPLES} == {
         f"kcheck/_data/examples/{name}" for name in EXAMPLES
     }
 
 
-def test_findings_equal_those_of_the_plain_command(tmp_path: Path) -> None:
+def test_fleet_findings_equal_the_findings_of_the_plain_command(tmp_path: Path) -> None:
     for name in [*EXAMPLES, "usage", "own-rules"]:
         folder = shutil.copytree(ROOT / "examples" / name, tmp_path / name)
         command = [sys.executable, "-P", "-c", PLAIN, "check", "--info", "--exit-zero", "--format", "json"]
@@ -85,7 +85,7 @@ def test_findings_equal_those_of_the_plain_command(tmp_path: Path) -> None:
         ]
 
 
-def test_a_check_knows_nothing_of_the_ones_before(write: Write) -> None:
+def test_a_check_knows_nothing_of_earlier_checks(write: Write) -> None:
     sizes = {"a": 400, "b": 700, "c": 400}
     top = write({f"{name}/main.tf": TWINS.format(name=name, nodes=nodes) for name, nodes in sizes.items()})
     for name, nodes in sizes.items():
@@ -94,7 +94,7 @@ def test_a_check_knows_nothing_of_the_ones_before(write: Write) -> None:
         assert [(row.name, row.target) for row in outcome.rows.clusters] == [(name, nodes)]
 
 
-def test_a_check_is_of_the_day_that_its_task_says(write: Write) -> None:
+def test_a_check_uses_the_day_of_its_task(write: Write) -> None:
     top = write({"main.tf": TWINS.format(name="a", nodes=4).replace('"a"\n', '"a"\n  version = "1.33"\n')})
     rules = []
     for day in ("2025-06-01", "2035-06-01"):

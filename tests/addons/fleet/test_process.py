@@ -49,24 +49,24 @@ def test_each_repository_is_checked_in_its_own_process(tmp_path: Path) -> None:
     assert checking(os.getpid()) is None
 
 
-def test_a_folder_that_is_not_there_is_its_reason(tmp_path: Path) -> None:
+def test_a_missing_folder_is_the_reason_of_a_failure(tmp_path: Path) -> None:
     outcome = outcome_of(Task("a", str(tmp_path / "none")))
     assert (outcome.status, outcome.reason) == ("failed", f"{tmp_path / 'none'}: No such file or directory")
 
 
 @linux
-def test_a_path_that_is_no_text_is_a_path(tmp_path: Path) -> None:
+def test_a_path_that_is_not_unicode_can_be_checked(tmp_path: Path) -> None:
     assert outcome_of(Task("a", str(small(tmp_path / "\udcff")))).status == "checked"
 
 
-def test_a_check_past_its_time_is_partly_done(tmp_path: Path) -> None:
+def test_a_check_over_its_time_limit_counts_as_partly_done(tmp_path: Path) -> None:
     outcome = outcome_of(Task("a", str(slow(tmp_path / "a", 3000)), seconds=0.5))
     assert outcome.status == "partly"
     assert outcome.reason.startswith("stopped after 0.5 s (--timeout)")
 
 
 @linux
-def test_a_check_above_its_memory_fails_with_the_reason(tmp_path: Path) -> None:
+def test_a_check_over_its_memory_limit_fails_with_the_reason(tmp_path: Path) -> None:
     (slow(tmp_path / "a", 100) / "big.yaml").write_text(
         "apiVersion: v1\nkind: List\nitems:\n" + "- {a: {b: [c, d]}}\n" * 200_000
     )
@@ -77,7 +77,7 @@ def test_a_check_above_its_memory_fails_with_the_reason(tmp_path: Path) -> None:
 
 
 @linux
-def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked(tmp_path: Path) -> None:
+def test_a_crashed_process_is_an_outcome_and_the_next_check_runs(tmp_path: Path) -> None:
     waiting, found, child = begun(Task("a", str(slow(tmp_path / "a"))))
     os.kill(child, signal.SIGKILL)
     waiting.join()
@@ -86,7 +86,7 @@ def test_a_process_that_crashes_is_an_outcome_and_the_next_repository_is_checked
 
 
 @linux
-def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_process_is_killed_at_its_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by the deadline inside, which a stopped process does not see."""
     monkeypatch.setattr(process, "GRACE", 3.0)
     waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), seconds=1))
@@ -98,7 +98,7 @@ def test_a_process_that_answers_nobody_is_ended(tmp_path: Path, monkeypatch: pyt
 
 
 @linux
-def test_the_server_of_checks_ends_with_its_worker(tmp_path: Path) -> None:
+def test_the_fork_server_ends_with_its_worker(tmp_path: Path) -> None:
     with start_code(CHECK, str(slow(tmp_path / "a", 3000)), folder=tmp_path) as worker:
         child = wait_for(lambda: checking(worker.pid, "a"))
         left = [*children(worker.pid), child]
@@ -108,7 +108,7 @@ def test_the_server_of_checks_ends_with_its_worker(tmp_path: Path) -> None:
 
 
 @linux
-def test_a_long_path_of_temporary_files_is_no_hindrance(tmp_path: Path) -> None:
+def test_a_long_temporary_path_does_no_harm(tmp_path: Path) -> None:
     folder = tmp_path / ("x" * 100)
     folder.mkdir()
     with start_code(CHECK, str(small(tmp_path / "a")), folder=tmp_path, TMPDIR=str(folder)) as worker:
@@ -117,7 +117,7 @@ def test_a_long_path_of_temporary_files_is_no_hindrance(tmp_path: Path) -> None:
 
 
 @linux
-def test_all_are_ended_at_once_and_none_begins(tmp_path: Path) -> None:
+def test_shutdown_ends_all_checks_at_once_and_starts_none(tmp_path: Path) -> None:
     waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000))))
     begin = time.monotonic()
     with all_ended():
@@ -130,7 +130,7 @@ def test_all_are_ended_at_once_and_none_begins(tmp_path: Path) -> None:
 
 
 @linux
-def test_no_descriptor_and_no_zombie_is_left(tmp_path: Path) -> None:
+def test_checks_leave_no_descriptor_and_no_zombie(tmp_path: Path) -> None:
     task = Task("a", str(small(tmp_path / "a")))
     assert outcome_of(task).status == "checked"
     before = len(os.listdir("/proc/self/fd"))
@@ -141,7 +141,7 @@ def test_no_descriptor_and_no_zombie_is_left(tmp_path: Path) -> None:
 
 
 @linux
-def test_many_at_a_time_have_their_own_reasons(tmp_path: Path) -> None:
+def test_concurrent_checks_have_separate_reasons(tmp_path: Path) -> None:
     folders = [slow(tmp_path / str(number), 300) for number in range(4)]
     begun_ = [begun(Task(folder.name, str(folder))) for folder in folders]
     os.kill(begun_[1][2], signal.SIGKILL)

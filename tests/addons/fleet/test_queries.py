@@ -51,7 +51,7 @@ def query(*arguments: str) -> Result:
 # --- the answers
 
 
-def test_reach_lists_the_worst_first_and_unknown_last(folder: Path) -> None:
+def test_the_reach_query_lists_the_worst_first_and_unknown_last(folder: Path) -> None:
     columns = ("owner", "repository", "cluster", "environment", "state", "percent_at_most", "reach", "move")
     assert rows(folder, "reach", *columns) == [
         ("platform", "serving", "serve", "", "stops", 10.3, "31 of 300 nodes", story.RANGE),
@@ -61,7 +61,7 @@ def test_reach_lists_the_worst_first_and_unknown_last(folder: Path) -> None:
     ]
 
 
-def test_a_reach_that_is_a_bound_counts_as_that(tmp_path: Path) -> None:
+def test_an_upper_bound_of_the_reach_gives_an_upper_bound_of_the_percentage(tmp_path: Path) -> None:
     bound = story.cluster("bound", state="stops", target=400, first_limit_at=100, reach="at most 100 of 400 nodes")
     far = story.cluster("far", target=100, first_limit_at=900, reach="100 of 100 nodes, as far as is known")
     small = story.cluster("small", 30, 100)
@@ -71,7 +71,7 @@ def test_a_reach_that_is_a_bound_counts_as_that(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_first_limits_counts_each_cluster_once_and_no_recommendation(folder: Path) -> None:
+def test_first_limits_count_each_cluster_once_and_skip_recommendations(folder: Path) -> None:
     """At 252 nodes, the subnet of trainer comes before the written maximum, which was intended."""
     assert rows(folder, "first-limits") == [
         ("pod-range", "hard", 2, 2, 31, 289, 0, story.RANGE),
@@ -79,14 +79,14 @@ def test_first_limits_counts_each_cluster_once_and_no_recommendation(folder: Pat
     ]
 
 
-def test_first_limits_says_where_the_nodes_are_a_bound(tmp_path: Path) -> None:
+def test_first_limits_say_where_node_counts_are_bounds(tmp_path: Path) -> None:
     bound = story.cluster("bound", state="stops", target=400, first_limit_at=100)
     limits = [story.limit(bound, "subnet", 100), story.limit(bound, "maximum", 90), story.limit(bound, "quota", 300)]
     story.write(tmp_path, FIRST, [story.ended(Kept(str(tmp_path)), "a", rows=Rows([bound], limits))])
     assert rows(tmp_path, "first-limits") == [("maximum", "hard", 1, 1, 90, None, 1, "")]
 
 
-def test_shared_lists_exceeded_limits_first(folder: Path) -> None:
+def test_the_shared_query_lists_exceeded_limits_first(folder: Path) -> None:
     columns = ("state", "name", "needed", "available", "percent", "clusters", "takes_most", "note")
     assert rows(folder, "shared", *columns) == [
         ("over", "L-417A185B", 384, 192, 200.0, 2, "trainer:train, trainer-copy:train", ""),
@@ -95,7 +95,7 @@ def test_shared_lists_exceeded_limits_first(folder: Path) -> None:
     ]
 
 
-def test_money_never_counts_unknown_waste_as_0(folder: Path) -> None:
+def test_the_money_query_never_counts_unknown_waste_as_0(folder: Path) -> None:
     """research also has a repository that failed; the copy may be the cluster of trainer."""
     found = ask(str(folder), question("money").sql)
     assert [dict(zip(found.columns, row, strict=True)) for row in found.rows] == [
@@ -120,7 +120,7 @@ def test_money_never_counts_unknown_waste_as_0(folder: Path) -> None:
     ]  # fmt: skip
 
 
-def test_clusters_that_waste_nothing_are_known_to_waste_0(tmp_path: Path) -> None:
+def test_clusters_without_waste_have_a_known_waste_of_0(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     nothing = Rows([story.cluster("a", waste_state="nothing")])
     story.write(tmp_path, FIRST, [story.ended(kept, "a", rows=nothing), story.ended(kept, "empty", owner="nobody")])
@@ -128,7 +128,7 @@ def test_clusters_that_waste_nothing_are_known_to_waste_0(tmp_path: Path) -> Non
     assert rows(tmp_path, "money", *columns) == [("", 1, 0.0, 1), ("nobody", 0, None, 0)]
 
 
-def test_trend_counts_repositories_missing_in_a_run(folder: Path) -> None:
+def test_the_trend_query_counts_repositories_missing_in_a_run(folder: Path) -> None:
     columns = (
         "run", "repositories", "failed", "clusters", "clusters_not_seen", "clusters_that_stop", "clusters_that_reach",
         "clusters_unknown", "percent_that_stop", "errors", "wasted_dollars_at_least", "clusters_with_unknown_waste",
@@ -156,11 +156,11 @@ CHANGES = [
 fully checked: its finding of the control plane and its cluster for staging, which are not there, are not gone."""
 
 
-def test_changes_are_since_each_repository_was_last_checked(folder: Path) -> None:
+def test_changes_compare_with_the_last_check_of_each_repository(folder: Path) -> None:
     assert rows(folder, "changes", "change", "severity", "repository", "before", "now", "since") == CHANGES
 
 
-def test_changes_name_each_cluster(tmp_path: Path) -> None:
+def test_the_changes_query_names_each_cluster(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     before = {
         "same": (5, 9),
@@ -186,12 +186,12 @@ def test_changes_name_each_cluster(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_nothing_has_changed_in_the_first_run_but_repositories_are_new(tmp_path: Path) -> None:
+def test_the_first_run_lists_repositories_as_new_and_no_changes(tmp_path: Path) -> None:
     story.write(tmp_path, FIRST, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
     assert rows(tmp_path, "changes", "change", "repository") == [("repository new", "a")]
 
 
-def test_a_repository_that_is_renamed_twice_is_known_by_its_folder_or_its_commit(tmp_path: Path) -> None:
+def test_a_renamed_repository_is_recognized_by_its_folder_or_commit(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     for run, name, place, commit in (
         (FIRST, "one", "/a", "c1"), (SECOND, "two", "/a", "c2"), (THIRD, "three", "/b", "c2"), ("20261130T060000Z", "four", "/b", "")
@@ -203,7 +203,7 @@ def test_a_repository_that_is_renamed_twice_is_known_by_its_folder_or_its_commit
     assert rows(tmp_path, "changes", "change", "before", "now") == [("repository renamed", "three", "four")]
 
 
-def test_a_copy_beside_what_it_was_copied_from_is_no_rename(tmp_path: Path) -> None:
+def test_a_copy_next_to_its_original_is_not_a_rename(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "one", revision="c1", rows=Rows(findings=[story.OLD]))
     copy = story.ended(kept, "copy", revision="c1", rows=Rows(findings=[story.OLD]))
@@ -213,7 +213,7 @@ def test_a_copy_beside_what_it_was_copied_from_is_no_rename(tmp_path: Path) -> N
     assert rows(tmp_path, "rules", "findings", "oldest_days", "median_days") == [(2, 7, 4)]
 
 
-def test_rules_have_the_age_of_their_findings(folder: Path) -> None:
+def test_the_rules_query_shows_the_age_of_findings(folder: Path) -> None:
     columns = ("rule", "worst_severity", "findings", "repositories", "with_fix", "oldest_days", "median_days")
     assert rows(folder, "rules", *columns) == [
         ("pod-range-too-small", "error", 1, 1, 0, 14, 14),
@@ -224,7 +224,7 @@ def test_rules_have_the_age_of_their_findings(folder: Path) -> None:
     ]
 
 
-def test_fixable_is_by_team_and_class(folder: Path, tmp_path: Path) -> None:
+def test_fixable_findings_are_counted_by_team_and_class(folder: Path, tmp_path: Path) -> None:
     assert rows(folder, "fixable") == [
         ("platform", "unsafe", 1, 0, 0, 1, "slow-boot-disk"), ("research", "unsafe", 1, 0, 0, 1, "gpu-pool-untainted")
     ]  # fmt: skip
@@ -241,13 +241,13 @@ def test_fixable_is_by_team_and_class(folder: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_undecided_counts_checks_and_clusters_by_input(folder: Path) -> None:
+def test_the_undecided_query_counts_checks_and_clusters_by_input(folder: Path) -> None:
     assert rows(folder, "undecided") == [
         ("", "var.nodes has no value", "set it with --var nodes=VALUE", 2, 2, 1, 1, "trainer-copy: main.tf:3")
     ]
 
 
-def test_repositories_have_failures_first_and_how_long_the_last_real_check_took(folder: Path, tmp_path: Path) -> None:
+def test_failed_repositories_come_first_and_last_check_times_are_shown(folder: Path, tmp_path: Path) -> None:
     columns = ("status", "repository", "reason", "seconds", "mebibytes", "last_checked")
     assert rows(folder, "repositories", *columns) == [
         ("failed", "broken", "it needs more than 4 GiB of memory", 30.0, 0, "never"),
@@ -267,7 +267,7 @@ def test_repositories_have_failures_first_and_how_long_the_last_real_check_took(
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_question_has_an_answer_for_a_fleet_without_anything(name: str, tmp_path: Path) -> None:
+def test_every_query_answers_for_an_empty_fleet(name: str, tmp_path: Path) -> None:
     story.write(tmp_path, FIRST, [])
     found = rows(tmp_path, name)
     assert len(found) == (1 if name == "trend" else 0)
@@ -276,7 +276,7 @@ def test_every_question_has_an_answer_for_a_fleet_without_anything(name: str, tm
 # --- the command
 
 
-def test_questions_are_the_files_of_the_folder_and_each_begins_with_its_sentence() -> None:
+def test_each_query_file_begins_with_its_description() -> None:
     there = os.listdir(os.path.join(os.path.dirname(database.__file__), "queries"))
     assert sorted(there) == sorted(f"{name}.sql" for name in QUESTIONS)
     assert len(QUESTIONS) == 10
@@ -288,31 +288,31 @@ def test_questions_are_the_files_of_the_folder_and_each_begins_with_its_sentence
         assert asked.notes.endswith(".")
 
 
-def test_without_a_name_the_questions_are_listed() -> None:
+def test_queries_are_listed_when_no_name_is_given() -> None:
     result = query()
     assert [line.split("  ", 1)[0] for line in result.output.splitlines()] == list(QUESTIONS)
     assert question("reach").sentence in result.output
 
 
-def test_the_query_itself_needs_no_results(tmp_path: Path) -> None:
+def test_printing_a_query_needs_no_results(tmp_path: Path) -> None:
     result = query("money", "--sql", "-o", str(tmp_path))
     assert (result.exit_code, result.output) == (0, question("money").sql)
 
 
-def test_an_unknown_question_is_refused(folder: Path) -> None:
+def test_an_unknown_query_is_refused(folder: Path) -> None:
     result = query("monney", "-o", str(folder))
     assert result.exit_code == 2
     assert f"no such question: monney; there are {', '.join(QUESTIONS)}" in result.output
 
 
-def test_nothing_but_the_answer_is_printed_at_the_end_of_the_process(folder: Path) -> None:
+def test_nothing_is_printed_after_the_answer(folder: Path) -> None:
     """DuckDB complains of what Python has not released."""
     code = ["-c", "from kcheck.commands.cli import main; main()", "fleet", "query", "reach", "-o", str(folder)]
     done = subprocess.run([sys.executable, *code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, query("reach", "-o", str(folder)).output, "")
 
 
-def test_formats_have_the_same_rows(folder: Path) -> None:
+def test_all_formats_have_the_same_rows(folder: Path) -> None:
     found = ask(str(folder), question("money").sql)
     given = json.loads(query("money", "-o", str(folder), "--format", "json").output)
     assert given == [dict(zip(found.columns, row, strict=True)) for row in found.rows]
@@ -336,7 +336,7 @@ SHOWN = Answer(
 )
 
 
-def test_text_is_aligned_below_names_of_several_lines() -> None:
+def test_columns_stay_aligned_below_names_of_several_lines() -> None:
     assert plain(database.as_text(SHOWN)) == (
         f"{' ' * 62}a long name\n"
         f"name{' ' * 58}of a number  is so    at         share\n"
@@ -354,6 +354,6 @@ def test_csv_has_plain_values_and_no_formulas() -> None:
 @pytest.mark.parametrize(
     ("form", "empty"), [("text", "Nothing.\n"), ("markdown", "Nothing.\n"), ("json", "[]\n"), ("csv", "a\r\n")]
 )
-def test_no_rows_are_said_to_be_none(form: str, empty: str) -> None:
+def test_an_empty_answer_says_that_there_are_no_rows(form: str, empty: str) -> None:
     made = database.FORMATS[form](Answer(["a"], []))
     assert (made if isinstance(made, str) else plain(made)) == empty

@@ -69,15 +69,15 @@ def test_markdown_report_equals_its_golden_file(told: Path) -> None:
     golden("fleet/report.md", said(told, form="markdown"))
 
 
-def test_report_of_an_owner(told: Path) -> None:
+def test_the_report_of_an_owner_covers_only_its_repositories(told: Path) -> None:
     golden("fleet/report-of-an-owner.txt", said(told, "--owner", "research"))
 
 
-def test_first_run_has_no_comparison(told: Path) -> None:
+def test_the_first_run_has_no_comparison(told: Path) -> None:
     golden("fleet/first-report.txt", said(told, "--run", story.FIRST))
 
 
-def test_earlier_run_is_reported_as_it_was(told: Path, folder: Path) -> None:
+def test_an_earlier_run_is_reported_as_it_was_then(told: Path, folder: Path) -> None:
     """Nothing of later runs shows in it."""
     before = said(told, "--run", story.SECOND)
     assert "train" not in before.partition("REPOSITORIES")[0].partition("BREAK FIRST")[2].partition("MONEY")[0]
@@ -87,7 +87,7 @@ def test_earlier_run_is_reported_as_it_was(told: Path, folder: Path) -> None:
     assert "2026-11-23" not in before
 
 
-def test_page_and_text_agree(told: Path) -> None:
+def test_the_page_and_the_text_report_agree(told: Path) -> None:
     page = Page(said(told, form="html"))
     assert page.foreign() == []
     assert page.faults == []
@@ -103,12 +103,12 @@ def test_page_and_text_agree(told: Path) -> None:
     assert [one.attributes["class"] for one in bars] == ["stops", "reaches", "stops", "reaches", "stops", "unknown"]
 
 
-def test_first_page_has_no_picture(told: Path) -> None:
+def test_the_page_of_a_first_run_has_no_picture(told: Path) -> None:
     assert "<svg" not in said(told, "--run", story.FIRST, form="html")
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_same_tables_give_the_same_bytes(told: Path, form: str) -> None:
+def test_the_same_tables_give_the_same_bytes(told: Path, form: str) -> None:
     assert said(told, form=form) == said(told, form=form)
 
 
@@ -117,7 +117,7 @@ def test_every_table_is_narrowed_to_the_owner() -> None:
     assert set(re.findall(r"CREATE TEMP VIEW (\w+)", views)) == set(TABLES)
 
 
-def test_wrong_words_are_refused(told: Path, folder: Path) -> None:
+def test_unknown_owners_and_runs_are_refused(told: Path, folder: Path) -> None:
     assert "known are platform, research" in refused(told, "--owner", "sales")
     assert "did you mean research?" in refused(told, "--owner", "reserch")
     assert story.THIRD in refused(told, "--run", "20251109T060000Z")
@@ -127,7 +127,7 @@ def test_wrong_words_are_refused(told: Path, folder: Path) -> None:
 # --- little to say
 
 
-def test_report_says_that_no_cluster_stops(folder: Path) -> None:
+def test_the_report_says_so_when_no_cluster_stops(folder: Path) -> None:
     write(folder, story.cluster("a", 9, 9, waste_state="nothing"), story.cluster("b", 5, 5, waste_state="nothing"))
     text = said(folder)
     assert text.startswith("2 of 2 clusters reach their target.\n")
@@ -137,7 +137,7 @@ def test_report_says_that_no_cluster_stops(folder: Path) -> None:
     assert "How far each cluster gets is known." in text
 
 
-def test_missing_inputs_come_first_if_most_clusters_need_one(folder: Path) -> None:
+def test_missing_inputs_come_first_if_most_clusters_lack_one(folder: Path) -> None:
     unknown = [story.cluster(name, missing="var.a has no value", remedy="set it with --var a=VALUE") for name in "abc"]
     write(folder, *unknown, story.cluster("d", 3, 9, first_limit="subnet", first_limit_at=3))
     text = said(folder)
@@ -148,13 +148,13 @@ def test_missing_inputs_come_first_if_most_clusters_need_one(folder: Path) -> No
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_report_without_clusters_says_so(folder: Path, form: str) -> None:
+def test_the_report_says_so_when_there_are_no_clusters(folder: Path, form: str) -> None:
     write(folder)
     assert "No cluster was found in 1 repository" in said(folder, form=form)
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_report_of_failures_only_says_so(folder: Path, form: str) -> None:
+def test_the_report_says_so_when_every_repository_failed(folder: Path, form: str) -> None:
     kept = Kept(str(folder))
     found = [story.ended(kept, name, status=FAILED, reason="out of memory") for name in "ab"]
     for run in (story.FIRST, story.SECOND):
@@ -165,7 +165,7 @@ def test_report_of_failures_only_says_so(folder: Path, form: str) -> None:
     assert "2 repositories not fully checked" in text
 
 
-def test_bound_without_a_number_counts_as_a_share(folder: Path) -> None:
+def test_an_upper_bound_without_a_number_counts_as_a_share(folder: Path) -> None:
     """Of a cluster that reaches at most 30 of 100 nodes, the number is not known, but that it stops."""
     bound = story.cluster(
         "a", target=100, state="stops", reach="at most 30 of 100 nodes", first_limit="routes", first_limit_at=30
@@ -178,7 +178,7 @@ def test_bound_without_a_number_counts_as_a_share(folder: Path) -> None:
 # --- much to say
 
 
-def test_thousands_of_clusters_are_bounded(folder: Path) -> None:
+def test_the_report_of_thousands_of_clusters_stays_short(folder: Path) -> None:
     clusters = [
         story.cluster(f"c{at:04}", at, 9000, first_limit=f"subnet {at}", first_limit_at=at, missing=f"var.a{at}")
         for at in range(1, 3001)
@@ -196,7 +196,7 @@ def test_thousands_of_clusters_are_bounded(folder: Path) -> None:
     assert {"reach", "changes", "rules", "undecided"} <= named <= set(QUESTIONS)
 
 
-def test_clusters_that_are_made_alike_are_one_row(folder: Path) -> None:
+def test_clusters_built_alike_share_one_row(folder: Path) -> None:
     alike = [
         story.cluster(
             "train", 31, 300, cluster=f"gke/examples/{at}:train", path=f"examples/{at}/main.tf", first_limit="pod range"

@@ -61,7 +61,7 @@ def files(folder: Path) -> set[str]:
 WHOLE = {FIRST: 18, SECOND: 15, THIRD: 26}
 
 
-def test_each_run_is_a_parquet_file_in_each_table_and_all_are_in_the_database(folder: Path) -> None:
+def test_each_run_is_one_parquet_file_per_table_and_the_database_has_all(folder: Path) -> None:
     assert counts(folder) == WHOLE
     runs = (FIRST, SECOND, THIRD)
     assert files(folder) == {"fleet.duckdb", *(f"parquet/{table}/{run}.parquet" for table in TABLES for run in runs)}
@@ -74,7 +74,7 @@ def test_each_run_is_a_parquet_file_in_each_table_and_all_are_in_the_database(fo
         )
 
 
-def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
+def test_rows_are_read_back_unchanged(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     cluster = story.cluster("a", 10, 20, waste_least=1.5, errors=3)
     shared = story.filled(SharedRow, clusters=("a:b", "c:d"), available=None, is_exact=True)
@@ -114,14 +114,14 @@ def test_an_unchanged_repository_has_the_rows_of_its_last_check(folder: Path) ->
     ) == [(True, 1, 31)]
 
 
-def test_a_repository_that_failed_has_no_rows_though_it_had_some(folder: Path) -> None:
+def test_a_failed_repository_has_no_rows_even_if_it_had_some_before(folder: Path) -> None:
     assert asked(folder, f"SELECT * FROM findings WHERE run = '{SECOND}' AND repository = 'trainer'") == []
     assert asked(
         folder, f"SELECT status, reason FROM repositories WHERE run = '{SECOND}' AND repository = 'trainer'"
     ) == [("failed", "its time was over")]
 
 
-def test_a_lost_outcome_is_a_failure(tmp_path: Path) -> None:
+def test_a_lost_outcome_counts_as_a_failure(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a", rows=Rows(findings=[story.OLD]))
     shutil.rmtree(tmp_path / "outcomes")
@@ -140,7 +140,7 @@ HOSTILE = st.text(
 
 @settings(max_examples=10)  # each writes files
 @given(texts=st.lists(HOSTILE, min_size=1, max_size=5), name=HOSTILE)
-def test_text_comes_back_unharmed(texts: list[str], name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_text_is_read_back_unharmed(texts: list[str], name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("out")
     kept = Kept(str(folder))
     rows = Rows(findings=[story.finding("a", "info", message=text, clusters=texts) for text in texts])
@@ -152,14 +152,14 @@ def test_text_comes_back_unharmed(texts: list[str], name: str, tmp_path_factory:
     assert asked(folder, "SELECT repository, owner FROM repositories") == [(name, texts[0])]
 
 
-def test_very_long_text_comes_back(tmp_path: Path) -> None:
+def test_very_long_text_is_read_back(tmp_path: Path) -> None:
     kept, text = Kept(str(tmp_path)), "\u00e9\0" * (13 << 20)
     one = story.ended(kept, "a", rows=Rows(findings=[story.finding("a", "info", message=text)]))
     results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     assert asked(tmp_path, "SELECT message FROM findings") == [(text,)]
 
 
-def test_a_name_that_is_not_unicode_is_an_escape_in_all_tables(tmp_path: Path) -> None:
+def test_a_name_that_is_not_unicode_is_escaped_in_all_tables(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a\udcff", folder="/a\udcff", rows=Rows([story.cluster("a")]))
     results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
@@ -170,7 +170,7 @@ def test_a_name_that_is_not_unicode_is_an_escape_in_all_tables(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("number", "found"), [(2**63 - 1, 2**63 - 1), (2**63, None), (2**64 - 1, None), (-(2**63), -(2**63))]
 )
-def test_a_number_that_is_too_large_is_null_and_the_rest_is_there(
+def test_a_number_that_is_too_large_becomes_null_and_the_row_stays(
     tmp_path: Path, number: int, found: int | None
 ) -> None:
     kept = Kept(str(tmp_path))
@@ -181,7 +181,9 @@ def test_a_number_that_is_too_large_is_null_and_the_rest_is_there(
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("name", ["a[b]", "*", "{a,b}", 'it\'s "here"', "%20 \u00e9", ":memory:", "s3:"])
-def test_any_folder_will_do(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_can_be_written_to_a_folder_of_any_name(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkdir(name)
     for run in (FIRST, SECOND):
@@ -192,7 +194,7 @@ def test_any_folder_will_do(tmp_path: Path, name: str, monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("name", ["what?", "back\\slash", "a\nb", "\udcff"])
-def test_a_folder_that_duckdb_cannot_name_is_refused_at_once(tmp_path: Path, name: str) -> None:
+def test_a_folder_that_duckdb_cannot_open_is_refused_at_once(tmp_path: Path, name: str) -> None:
     for command in (["fleet", str(tmp_path)], ["fleet", "query", "reach"]):
         result = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / name)])
         assert result.exit_code == 2
@@ -220,7 +222,7 @@ MOVES = len(TABLES)
 
 
 @pytest.mark.parametrize("moment", [1, MOVES, MOVES + 1, 2 * MOVES, 2 * MOVES + 1, 2 * MOVES + 2])
-def test_a_killed_writer_leaves_what_was_there_and_the_next_run_repairs(tmp_path: Path, moment: int) -> None:
+def test_a_killed_writer_leaves_old_results_and_the_next_run_repairs_them(tmp_path: Path, moment: int) -> None:
     """Lines are removed when they are Parquet, Parquet is moved to its place, then the database is."""
     for run in (FIRST, SECOND):
         story.write(tmp_path, run, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
@@ -272,7 +274,7 @@ def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path)
         pass
 
 
-def test_only_the_last_runs_are_kept(tmp_path: Path) -> None:
+def test_only_the_newest_runs_are_kept(tmp_path: Path) -> None:
     for run in (FIRST, SECOND, THIRD):
         ended = [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)]
         results.write(str(tmp_path), story.run_row(run), ended, Kept(str(tmp_path)), keep=2)
@@ -298,7 +300,7 @@ def test_files_of_other_versions_are_read(tmp_path: Path) -> None:
     assert found == ([one.name for one in columns("clusters")],)
 
 
-def test_a_database_that_cannot_be_read_says_so_and_is_made_anew(folder: Path) -> None:
+def test_an_unreadable_database_is_reported_and_rebuilt(folder: Path) -> None:
     (folder / "fleet.duckdb").write_bytes(b"DUCK" * 5000)
     with (
         pytest.raises(ResultsError, match=r"fleet\.duckdb cannot be read; the next `kcheck fleet` rebuilds it: "),
@@ -330,7 +332,7 @@ def test_a_run_whose_files_were_deleted_is_gone_from_the_database(folder: Path) 
     assert not any(SECOND in name for name in files(folder))
 
 
-def test_a_database_of_other_columns_is_made_anew(folder: Path) -> None:
+def test_a_database_with_other_columns_is_rebuilt(folder: Path) -> None:
     with duckdb.connect(str(folder / "fleet.duckdb")) as old:
         old.execute("ALTER TABLE clusters DROP COLUMN account; DELETE FROM findings")
     story.write(folder, "20261130T060000Z", [])
@@ -354,7 +356,7 @@ def test_no_query_reaches_a_file_or_a_network_or_changes_anything(folder: Path, 
         tables.execute(sql)
 
 
-def test_without_duckdb_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_duckdb_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     for command in (["fleet", str(tmp_path)], ["fleet", "query", "reach"]):
         result = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "out")])

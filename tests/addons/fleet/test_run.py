@@ -106,7 +106,9 @@ def test_partly_checked_repositories_are_checked_again(kept: Kept, fleet: list[R
     assert [task.name for task in again.asked] == ["a"]
 
 
-def test_another_day_checks_again(kept: Kept, fleet: list[Repository], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_repository_is_checked_again_on_another_day(
+    kept: Kept, fleet: list[Repository], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for day, asked in (("2026-11-01", "abc"), ("2026-11-01", ""), ("2026-11-02", "abc")):
         monkeypatch.setenv("KCHECK_TODAY", day)
         engine = Scripted()
@@ -114,14 +116,14 @@ def test_another_day_checks_again(kept: Kept, fleet: list[Repository], monkeypat
         assert [(task.name, task.day) for task in engine.asked] == [(name, day) for name in asked]
 
 
-def test_a_fresh_run_checks_all(kept: Kept, fleet: list[Repository]) -> None:
+def test_a_fresh_run_checks_all_repositories(kept: Kept, fleet: list[Repository]) -> None:
     run(fleet, kept, Scripted(), Order(), lambda _: None)
     fresh = Scripted()
     run(fleet, kept, fresh, Order(fresh=True), lambda _: None)
     assert [task.name for task in fresh.asked] == ["a", "b", "c"]
 
 
-def test_those_that_take_longest_come_first_and_unknown_ones_before_them(kept: Kept, fleet: list[Repository]) -> None:
+def test_slow_repositories_start_first_and_unknown_ones_before_them(kept: Kept, fleet: list[Repository]) -> None:
     for name, seconds in (("a", 1.0), ("c", 9.0)):
         kept.keep(name, Outcome("checked", seconds=seconds))
     engine = Scripted()
@@ -130,7 +132,7 @@ def test_those_that_take_longest_come_first_and_unknown_ones_before_them(kept: K
 
 
 @pytest.mark.parametrize(("retries", "status", "attempts"), [(0, "failed", 1), (1, "failed", 2), (2, "checked", 3)])
-def test_who_died_by_chance_is_tried_again(
+def test_a_check_that_died_by_chance_is_retried(
     retries: int, status: str, attempts: int, kept: Kept, fleet: list[Repository]
 ) -> None:
     dead = failed("its process was ended by SIGKILL", can_retry=True)
@@ -142,7 +144,7 @@ def test_who_died_by_chance_is_tried_again(
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
-def test_interrupted_run_keeps_its_outcomes(kept: Kept, fleet: list[Repository]) -> None:
+def test_an_interrupted_run_keeps_its_outcomes(kept: Kept, fleet: list[Repository]) -> None:
     def stop(told: str) -> None:
         if told.startswith("2 of 3"):
             raise KeyboardInterrupt
@@ -152,14 +154,14 @@ def test_interrupted_run_keeps_its_outcomes(kept: Kept, fleet: list[Repository])
     assert [kept.outcome(name) is not None for name in "abc"] == [True, True, False]
 
 
-def test_files_of_another_kcheck_are_as_none(kept: Kept, tmp_path: Path) -> None:
+def test_outcome_files_of_another_version_are_ignored(kept: Kept, tmp_path: Path) -> None:
     kept.keep("a", Outcome("checked", key="key"))
     (file,) = (tmp_path / "out/outcomes").iterdir()
     file.write_bytes(b"\x81\xa6status\x01")
     assert kept.outcome("a") is None
 
 
-def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
+def test_outcomes_written_by_an_older_kcheck_are_not_reused(
     kept: Kept, fleet: list[Repository], tmp_path: Path
 ) -> None:
     run(fleet, kept, Scripted(), Order(), lambda _: None)
@@ -174,7 +176,7 @@ def test_an_outcome_with_what_an_older_kcheck_has_asked_is_no_longer_of_use(
     assert [one.outcome.status for one in ended] == ["checked"] * 3
 
 
-def test_without_a_change_no_engine_is_started(kept: Kept, fleet: list[Repository]) -> None:
+def test_no_engine_starts_when_nothing_has_changed(kept: Kept, fleet: list[Repository]) -> None:
     assert run_with(fleet, kept, lambda: nullcontext(Scripted()), Order(), lambda _: None)[1] == 1
     ended, jobs = run_with(fleet, kept, pytest.fail, Order(), lambda _: None)
     assert ([one.outcome.is_unchanged for one in ended], jobs) == ([True] * 3, None)
@@ -189,6 +191,6 @@ def test_the_commit_is_kept_with_the_outcome(kept: Kept, fleet: list[Repository]
         assert [one.outcome.revision for one in ended] == ["0123456789abcdef0123456789abcdef01234567", "", ""]
 
 
-def test_progress_has_a_rate() -> None:
+def test_progress_shows_a_rate() -> None:
     assert progress(4, 10, 0, 2.0) == "4 of 10 repositories, 2.0/s, 3 s left"
     assert progress(0, 1000, 1, 0.0) == "0 of 1,000 repositories, 0.0/s, 1 failed, 0 s left"

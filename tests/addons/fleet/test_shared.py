@@ -67,7 +67,7 @@ SAYS = Stated(accounts={(ACCOUNT, REGION): {"eks.quota.p": 250}})
     ("needed", "exact", "state"),
     [(100, True, "fits"), (125, True, "fits"), (126, True, "over"), (126, False, "over"), (100, False, "unknown")],
 )
-def test_demand_is_summed_and_compared_with_the_limit(needed: int, exact: bool, state: str) -> None:
+def test_the_demand_of_clusters_is_summed_and_compared_with_the_limit(needed: int, exact: bool, state: str) -> None:
     use = replace(QUOTA, needed=needed, is_exact=exact)
     row = only(of("a", use), of("b", use), stated=SAYS)
     assert (row.needed, row.is_exact, row.available, row.state) == (2 * needed, exact, 250, state)
@@ -75,12 +75,12 @@ def test_demand_is_summed_and_compared_with_the_limit(needed: int, exact: bool, 
     assert bool(row.note) == (state == "unknown")
 
 
-def test_who_takes_most_comes_first() -> None:
+def test_the_largest_consumer_comes_first() -> None:
     row = only(*(of(name, replace(QUOTA, needed=needed)) for name, needed in (("a", 1), ("b", 3), ("c", 2), ("d", 3))))
     assert row.clusters == ("b:eks/train", "d:eks/train", "c:eks/train", "a:eks/train")
 
 
-def test_other_accounts_and_regions_are_apart() -> None:
+def test_accounts_and_regions_are_summed_separately() -> None:
     rows = shared([of("a"), of("b", account="444455556666"), of("c", region="eu-west-1"), of("d")], SAYS)
     assert sorted((row.account, row.region, row.needed) for row in rows) == [
         (ACCOUNT, "eu-west-1", 100), (ACCOUNT, REGION, 200), ("444455556666", REGION, 100),
@@ -104,31 +104,31 @@ def test_quota_without_region_covers_all_regions() -> None:
     assert f'[{{account: "{ACCOUNT}", limits: {{L-1: N}}}}]' in row.note
 
 
-def test_one_alone_may_be_over() -> None:
+def test_one_cluster_alone_may_exceed_the_limit() -> None:
     row = only(of("a", replace(QUOTA, available=99), account=""))
     assert (row.state, row.available) == ("over", 99)
 
 
-def test_without_a_limit_the_note_says_where_to_write_it() -> None:
+def test_the_note_says_where_to_write_a_missing_limit() -> None:
     row = only(of("a"))
     assert (row.state, row.available) == ("unknown", None)
     assert f'accounts: [{{account: "{ACCOUNT}", region: {REGION}, limits: {{L-1: N}}}}]' in row.note
 
 
-def test_a_limit_of_one_repository_is_that_of_all() -> None:
+def test_a_limit_known_in_one_repository_holds_for_all() -> None:
     row = only(of("a", replace(QUOTA, available=150)), of("b"))
     assert (row.state, row.available) == ("over", 150)
 
 
 @pytest.mark.parametrize(("needed", "state"), [(50, "fits"), (75, "unknown"), (150, "over")])
-def test_limits_that_differ(needed: int, state: str) -> None:
+def test_limits_that_differ_between_repositories_decide_only_where_both_agree(needed: int, state: str) -> None:
     uses = [replace(QUOTA, needed=needed, available=limit) for limit in (120, 200)]
     row = only(of("a", uses[0]), of("b", uses[1]))
     assert row.state == state
     assert ("repositories give limits from 120 to 200" in row.note) == (state == "unknown")
 
 
-def test_account_and_region_of_the_list_win() -> None:
+def test_account_and_region_in_the_list_override_the_code() -> None:
     said = Surroundings("444455556666", "eu-west-1")
     accounts = {("444455556666", ""): {"eks.quota.p": 500}, ("444455556666", "us-east-1"): {"eks.quota.p": 1}}
     row = only(of("a", replace(QUOTA, available=10), said=said), of("b", said=said), stated=Stated(accounts))
@@ -141,7 +141,7 @@ def test_account_and_region_of_the_list_win() -> None:
     )
 
 
-def test_the_list_says_where_a_cluster_is() -> None:
+def test_the_list_gives_account_and_region_of_a_cluster() -> None:
     repository = Repository(
         "a", "/a", surroundings={("", ""): Surroundings("1", "r"), (".", "prod"): Surroundings("2")}
     )
@@ -160,11 +160,11 @@ def test_copies_of_a_cluster_count_once() -> None:
     assert "the same cluster in copies counts once: a:eks/train" in row.note
 
 
-def test_clusters_without_a_known_name_are_no_copies() -> None:
+def test_clusters_without_a_known_name_are_not_taken_for_copies() -> None:
     assert only(of("a", name="x", is_named=False), of("b", name="x", is_named=False)).needed == 200
 
 
-def test_clusters_of_one_name_in_two_groups_are_two() -> None:
+def test_clusters_of_one_name_in_two_groups_count_as_two() -> None:
     found = [
         of("a", name="aks", cloud="aks", resource_group="one"),
         of("b", name="aks", cloud="aks", resource_group="two"),
@@ -172,12 +172,12 @@ def test_clusters_of_one_name_in_two_groups_are_two() -> None:
     assert only(*found).needed == 200
 
 
-def test_copies_in_one_network_need_no_account() -> None:
+def test_copies_in_one_network_are_found_without_an_account() -> None:
     found = [of(name, UNITS, name="train", account="", region="") for name in ("a", "b")]
     assert only(*found).needed == 100
 
 
-def test_names_behind_one_way_out_say_nothing_without_an_account() -> None:
+def test_clusters_behind_one_egress_are_not_copies_without_an_account() -> None:
     said = Surroundings(egress="office")
     found = [of(name, PULLS, said, name="train", account="", region="") for name in ("a", "b")]
     assert only(*found).needed == 200
@@ -186,13 +186,13 @@ def test_names_behind_one_way_out_say_nothing_without_an_account() -> None:
 # --- networks, ways out, reservations
 
 
-def test_a_network_by_its_id_is_the_same_in_all_repositories() -> None:
+def test_a_network_id_means_the_same_network_in_all_repositories() -> None:
     row = only(of("a", UNITS), of("b", UNITS, account=""), stated=Stated(networks={"vpc-1": 150}))
     assert (row.key, row.needed, row.available, row.state) == ("vpc-1", 200, 150, "over")
     assert (row.account, row.region) == ("", REGION)
 
 
-def test_a_network_of_one_repository_is_its_own() -> None:
+def test_a_network_declared_in_a_repository_belongs_to_it_alone() -> None:
     own = replace(UNITS, key="eks/vpc", scope=IN_REPOSITORY, available=1000)
     rows = shared([of("a", own), of("b", own)], Stated())
     assert [(row.key, row.needed, row.state) for row in rows] == [
@@ -201,7 +201,7 @@ def test_a_network_of_one_repository_is_its_own() -> None:
     ]
 
 
-def test_the_list_may_name_a_network() -> None:
+def test_the_list_can_name_a_network() -> None:
     said = Surroundings(network="hub")
     row = only(
         of("a", replace(UNITS, key="", available=1000), said),
@@ -210,7 +210,7 @@ def test_the_list_may_name_a_network() -> None:
     assert (row.key, row.needed, row.available, row.state) == ("hub", 200, 1000, "fits")
 
 
-def test_a_network_that_is_not_known_is_alone() -> None:
+def test_limits_of_an_unknown_network_are_not_shared() -> None:
     rows = shared([of(name, replace(UNITS, key="", available=1000)) for name in ("a", "b")], Stated())
     assert [row.clusters for row in rows] == [("a:eks/train",), ("b:eks/train",)]
     assert rows[0].state == "unknown"
@@ -224,7 +224,7 @@ def test_clusters_share_the_pulls_of_a_named_egress() -> None:
     assert only(of("a", PULLS, said)).available is None  # how many addresses it has, only the list can say
 
 
-def test_names_of_reservations_mean_something_in_an_account() -> None:
+def test_names_of_reservations_are_matched_within_an_account() -> None:
     rows = shared([of("a", NODES), of("b", NODES), of("c", NODES, account="444455556666")], Stated())
     assert sorted(row.needed for row in rows) == [100, 200]
     row = only(of("a", NODES), of("b", NODES), stated=Stated(reservations={"gpus": 128}))
@@ -249,7 +249,7 @@ def test_names_of_reservations_mean_something_in_an_account() -> None:
         ),
     ],
 )
-def test_sentence_names_the_limit_and_the_excess(use: UseRow, text: str) -> None:
+def test_the_sentence_names_the_limit_and_the_excess(use: UseRow, text: str) -> None:
     use = replace(use, needed=6000, available=9216)
     assert sentence(only(of("a", use), of("b", use))) == text
 
@@ -284,7 +284,7 @@ def test_sums_do_not_depend_on_the_order(found: list[Found], order: random.Rando
 
 
 @given(some.lists(founds(), max_size=12), founds())
-def test_another_cluster_lowers_no_sum(found: list[Found], more: Found) -> None:
+def test_another_cluster_never_lowers_a_sum(found: list[Found], more: Found) -> None:
     def sums(rows: list[SharedRow]) -> Counter[str]:
         result: Counter[str] = Counter()
         for row in rows:
@@ -355,7 +355,7 @@ spec:
 """
 
 
-def test_three_repositories_share_an_account_a_network_a_way_out_and_a_reservation(
+def test_three_repositories_share_an_account_a_network_an_egress_and_a_reservation(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     top = write({f"{name}/main.tf": TRAINING.replace("NAME", name) for name in ("a", "b", "c")} | {f"{name}/job.yaml": JOB for name in ("a", "b", "c")})  # fmt: skip
@@ -410,7 +410,7 @@ resource "aws_eks_node_group" "r{n}" {{
 """
 
 
-def test_run_prints_exceeded_limits(write: Write) -> None:
+def test_a_run_prints_exceeded_limits(write: Write) -> None:
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     fleet = """
 repositories: [{path: a, account: "111122223333", region: us-east-1}, {path: b, account: "1\\e[31m2", region: us-east-1}]

@@ -40,7 +40,7 @@ def limits(write: Write) -> Callable[..., Stated]:
     return of
 
 
-def test_quotas_by_code_or_by_name(limits: Callable[..., Stated]) -> None:
+def test_quotas_are_found_by_code_or_by_name(limits: Callable[..., Stated]) -> None:
     found = limits(LIST)
     assert found.of_account("111122223333", "us-east-1", P) == 9216
     assert found.of_account("111122223333", "eu-west-1", P) == 192
@@ -48,11 +48,11 @@ def test_quotas_by_code_or_by_name(limits: Callable[..., Stated]) -> None:
     assert found.accounts["sub", ""] == {"standardDSv5Family": 9600, "gke.quota.all_cpus": 32}
 
 
-def test_unknown_account_has_no_limits(limits: Callable[..., Stated]) -> None:
+def test_an_unknown_account_has_no_limits(limits: Callable[..., Stated]) -> None:
     assert limits(LIST).of_account("", "us-east-1", P) is None
 
 
-def test_sizes_by_name(limits: Callable[..., Stated]) -> None:
+def test_shared_sizes_are_found_by_name(limits: Callable[..., Stated]) -> None:
     found = limits(LIST)
     assert found.of_key("docker-hub", "office") == 400
     assert found.of_key("address-units", "vpc-0a1b2c3d") == 128_000
@@ -61,7 +61,7 @@ def test_sizes_by_name(limits: Callable[..., Stated]) -> None:
     assert found.of_key("quota", "L-417A185B") is None
 
 
-def test_the_last_list_counts(limits: Callable[..., Stated]) -> None:
+def test_the_last_list_overrides_earlier_ones(limits: Callable[..., Stated]) -> None:
     later = """
 repositories: [{path: training}]
 accounts: [{account: "111122223333", region: us-east-1, limits: {eks.quota.p: 1000}}]

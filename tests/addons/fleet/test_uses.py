@@ -82,14 +82,14 @@ def uses(check: Check) -> Callable[..., dict[str, UseRow]]:
     return of
 
 
-def test_account_quotas_are_uses(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_account_quotas_are_shared_limits(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(CLUSTER % ("", ""))["quota"]
     assert (row.key, row.scope, row.unit, row.needed, row.is_exact) == ("L-417A185B", IN_REGION, "vCPUs", 12_288, True)
     assert (row.available, row.limit_name) == (None, "eks.quota.p")
     assert (row.path, row.cluster) == ("main.tf", "eks/aws_eks_cluster.main")
 
 
-def test_a_quota_of_a_project_is_one_of_all_regions(check: Check) -> None:
+def test_the_quota_of_a_project_covers_all_regions(check: Check) -> None:
     text = 'resource "google_container_cluster" "main" {\n  name = "train"\n  location = "us-central1"\n  initial_node_count = 16\n}\n'
     scopes = {row.key: row.scope for row in rows_of(check({"main.tf": text})).uses}
     assert (scopes["CPUS"], scopes["CPUS_ALL_REGIONS"]) == (IN_REGION, IN_ACCOUNT)
@@ -101,11 +101,11 @@ def test_a_quota_of_each_cluster_is_not_shared(uses: Callable[..., dict[str, Use
     assert uses(text)["quota"].key == "q_ecs_enterprise_postpay_c"
 
 
-def test_the_settings_of_a_repository_may_know_the_quota(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_the_settings_of_a_repository_can_give_the_quota(uses: Callable[..., dict[str, UseRow]]) -> None:
     assert uses(CLUSTER % ("", ""), Config(limits={"eks.quota.p": 20_000}))["quota"].available == 20_000
 
 
-def test_a_lower_bound_where_a_pool_is_not_known(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_an_unknown_pool_makes_the_use_a_lower_bound(uses: Callable[..., dict[str, UseRow]]) -> None:
     more = 'variable "n" {}\n' + GROUP.replace('"gpu"', '"more"').replace("MOST", "var.n") % ""
     row = uses(CLUSTER % ("", "") + more)["quota"]
     assert (row.needed, row.is_exact) == (12_288, False)
@@ -121,7 +121,7 @@ def test_address_units_are_keyed_by_the_network_in_the_code(uses: Callable[..., 
     assert (row.available, row.limit_name) == (64_000, "eks.vpc.address_units")
 
 
-def test_the_network_may_follow_from_the_subnets_of_pools(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_the_network_is_found_from_the_subnets_of_pools(uses: Callable[..., dict[str, UseRow]]) -> None:
     row = uses(NETWORK + CLUSTER % ("", INSIDE))["address-units"]
     assert (row.key, row.scope) == ("eks/aws_vpc.main", IN_REPOSITORY)
 
@@ -132,11 +132,11 @@ def test_address_units_are_keyed_by_a_written_network_id(uses: Callable[..., dic
     assert (row.key, row.scope) == ("vpc-0a1b2c3d", EVERYWHERE)
 
 
-def test_address_units_of_a_network_that_is_not_known(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_address_units_of_an_unknown_network_have_no_key(uses: Callable[..., dict[str, UseRow]]) -> None:
     assert uses(CLUSTER % ("", ""))["address-units"].key == ""
 
 
-def test_prefixes_take_no_units_for_pods(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_address_prefixes_take_no_units_for_pods(uses: Callable[..., dict[str, UseRow]]) -> None:
     addon = """
 resource "aws_eks_addon" "cni" {
   cluster_name         = aws_eks_cluster.main.name
@@ -154,11 +154,11 @@ def test_pulls_are_keyed_by_the_network_of_the_gateways(uses: Callable[..., dict
     assert row.path == "job.yaml"
 
 
-def test_the_number_of_gateways_may_not_be_known(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_pulls_are_shared_though_the_number_of_gateways_is_unknown(uses: Callable[..., dict[str, UseRow]]) -> None:
     assert uses(CLUSTER % ("", ""), job=JOB)["docker-hub"].available is None
 
 
-def test_pulls_of_a_cluster_with_addresses_of_its_own(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_pulls_of_a_cluster_with_its_own_addresses_have_its_key(uses: Callable[..., dict[str, UseRow]]) -> None:
     text = """
 resource "azurerm_kubernetes_cluster" "main" {
   name     = "train"
@@ -200,7 +200,7 @@ resource "google_container_cluster" "main" {
     assert (row.key, row.scope) == ("gke/google_compute_network.main us-central1", IN_REPOSITORY)
 
 
-def test_nodes_with_public_addresses_share_none(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_nodes_with_public_addresses_share_no_pulls(uses: Callable[..., dict[str, UseRow]]) -> None:
     text = 'resource "google_container_cluster" "main" {\n  name = "train"\n  location = "us-central1"\n  initial_node_count = 16\n}\n'
     assert "docker-hub" not in uses(text, job=JOB)
 
@@ -231,7 +231,7 @@ TEMPLATED = "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
         ('"cr-${var.reservation}"', "", IN_REPOSITORY, None),
     ],
 )
-def test_reserved_nodes_are_uses(
+def test_reserved_nodes_are_shared_limits(
     uses: Callable[..., dict[str, UseRow]], reservation: str, key: str, scope: str, limit: int | None
 ) -> None:
     text = 'variable "reservation" {}\n' + TEMPLATE % reservation + CLUSTER % ("", TEMPLATED)
@@ -269,7 +269,7 @@ resource "azurerm_capacity_reservation" "{name}" {{
     }  # fmt: skip
 
 
-def test_clusters_have_the_account_and_region(check: Check) -> None:
+def test_clusters_carry_their_account_and_region(check: Check) -> None:
     provider = 'provider "aws" {\n  region = "us-east-1"\n  allowed_account_ids = ["111122223333"]\n}\n'
     (row,) = rows_of(check({"main.tf": provider + CLUSTER % ("", "")})).clusters
     assert (row.account, row.region, row.name, row.is_named) == ("111122223333", "us-east-1", "train", True)

@@ -88,7 +88,7 @@ def test_simple_repository_gets_settings_hook_and_job(write: Write) -> None:
     assert "`kcheck init --write` writes these files" in result.stderr
 
 
-def test_workspaces_are_entries_of_their_own(write: Write) -> None:
+def test_each_workspace_gets_its_own_entry(write: Write) -> None:
     sized = 'variable "nodes" {}\n' + CLUSTER.replace("12", 'terraform.workspace == "prod" ? var.nodes : 2')
     write({"main.tf": sized, "envs/prod.tfvars": "nodes = 300\n"})
     entries = [{"root": ".", "workspace": "default"}, {"root": ".", "workspace": "prod"}]
@@ -112,7 +112,7 @@ def test_written_files_equal_the_shown_diff(write: Write) -> None:
     assert "Nothing to do: kcheck is set up here." in again.stderr
 
 
-def test_nothing_of_ours(write: Write) -> None:
+def test_a_repository_without_relevant_files_gets_no_settings(write: Write) -> None:
     write({"main.py": "print(1)\n", ".gitlab-ci.yml": "test:\n  script: [make]\n"})
     result = init()
     assert result.exit_code == 0
@@ -123,7 +123,7 @@ def test_nothing_of_ours(write: Write) -> None:
     ]
 
 
-def test_settings_that_are_there_stay(write: Write) -> None:
+def test_existing_settings_stay(write: Write) -> None:
     write({"main.tf": CLUSTER, "pyproject.toml": "[tool.kcheck]\nnodes = 10\n"})
     result = init()
     assert "kcheck.yaml" not in result.stdout
@@ -131,7 +131,7 @@ def test_settings_that_are_there_stay(write: Write) -> None:
     assert "+++ b/.pre-commit-config.yaml" in result.stdout
 
 
-def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
+def test_each_root_gets_one_entry_with_its_target(write: Write) -> None:
     write({"infra/prod/main.tf": CLUSTER.replace("12", "1500"), "infra/dev/main.tf": CLUSTER})
     assert proposed() == {"clusters": [{"root": "infra/dev"}, {"root": "infra/prod"}]}
     text = Path("kcheck.yaml").read_text()
@@ -200,18 +200,18 @@ def test_one_entry_for_each_root_with_its_target(write: Write) -> None:
         ),
     ],
 )  # fmt: skip
-def test_variable_files_are_environments(files: dict[str, str], entries: list[dict[str, Any]], write: Write) -> None:
+def test_variable_files_become_environments(files: dict[str, str], entries: list[dict[str, Any]], write: Write) -> None:
     write({"infra/main.tf": SIZED, **files})
     assert proposed() == {"clusters": [{"root": "infra", **entry} for entry in entries]}
 
 
-def test_a_file_that_several_roots_could_take_is_for_all_of_them(write: Write) -> None:
+def test_a_variable_file_that_fits_several_roots_is_listed_for_each(write: Write) -> None:
     write({"a/main.tf": SIZED, "b/main.tf": SIZED, "vars/prod.tfvars": "nodes = 3\n"})
     files = ["vars/prod.tfvars"]
     assert proposed() == {"clusters": [{"root": "a", "var_files": files}, {"root": "b", "var_files": files}]}
 
 
-def test_manifests_in_folders_with_the_name_of_one_cluster(write: Write) -> None:
+def test_manifests_in_a_folder_named_like_a_cluster_belong_to_that_cluster(write: Write) -> None:
     write({
         "infra/dev/main.tf": CLUSTER, "infra/prod/main.tf": CLUSTER,
         "deploy/prod/jobs/pod.yaml": POD, "deploy/dev/pod.yaml": POD, "deploy/shared/pod.yaml": POD,
@@ -248,12 +248,12 @@ def test_the_name_of_a_folder_adds_no_setting(write: Write) -> None:
     assert "\n#   deploy/shared\\nrender: helm\\n\n" in Path("kcheck.yaml").read_text()
 
 
-def test_examples_and_tests_are_excluded_beside_others(write: Write) -> None:
+def test_examples_and_tests_next_to_real_code_are_excluded(write: Write) -> None:
     write({"infra/main.tf": CLUSTER, "examples/a/main.tf": CLUSTER, "tests/a/main.tf": CLUSTER})
     assert proposed() == {"clusters": [{"root": "infra"}], "exclude": ["examples", "tests"]}
 
 
-def test_modules_that_only_examples_call_keep_them(write: Write) -> None:
+def test_examples_that_alone_call_a_module_are_kept(write: Write) -> None:
     call = 'module "a" {\n  source = "../../modules/a"\n}\n'
     write({"infra/main.tf": CLUSTER, "modules/a/main.tf": CLUSTER, "examples/a/main.tf": call})
     assert "exclude" not in proposed()
@@ -274,31 +274,31 @@ def test_folders_of_examples_and_tests_are_excluded(folders: list[str], wanted: 
     assert proposal.folders_to_exclude(folders) == wanted
 
 
-def test_many_clusters_are_a_line_each(write: Write) -> None:
+def test_many_clusters_get_one_line_each(write: Write) -> None:
     write({f"c{number}/main.tf": CLUSTER for number in range(9)})
     assert len(proposed()["clusters"]) == 9
     assert "  - root: c0  # up to 12 nodes today\n  - root: c1  #" in Path("kcheck.yaml").read_text()
 
 
-def test_manifests_alone_get_no_target(write: Write) -> None:
+def test_a_tree_of_manifests_alone_gets_no_target(write: Write) -> None:
     write({"pod.yaml": POD})
     assert proposed() is None
     assert "nodes:" not in Path("kcheck.yaml").read_text()
 
 
-def test_clusters_without_terraform(write: Write) -> None:
+def test_clusters_outside_terraform_get_a_target_line(write: Write) -> None:
     spec = "metadata: {name: a, region: us-east-1}\nmanagedNodeGroups:\n  - {name: cpu, minSize: 1, maxSize: 40}\n"
     write({"a.yaml": f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\n{spec}"})
     assert proposed() is None
     assert "\n# nodes: 1000  # target; up to 40 in its pools today\n" in Path("kcheck.yaml").read_text()
 
 
-def test_examples_that_are_what_it_is_about_have_environments(write: Write) -> None:
+def test_a_repository_of_only_examples_gets_environments(write: Write) -> None:
     write({"examples/a/main.tf": SIZED, "examples/a/prod.tfvars": "nodes = 3\n"})
     assert proposed() == {"clusters": [{"root": "examples/a", "var_files": ["examples/a/prod.tfvars"]}]}
 
 
-def test_next_steps_name_the_baseline_where_something_is_found(write: Write) -> None:
+def test_the_next_steps_name_the_baseline_where_something_is_found(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("12", "2000").replace("Standard", "Free")})
     result = init()
     assert "With these settings, `kcheck check` reports " in result.stderr
@@ -315,7 +315,9 @@ def test_findings_of_the_baseline_are_not_counted(write: Write) -> None:
     assert "kcheck baseline" not in result.stderr
 
 
-def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_init_in_a_subfolder_prints_paths_from_the_top_of_the_repository(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     top = write({"services/ml.infra/main.tf": CLUSTER, ".github/CODEOWNERS": "", "x/main.tf": CLUSTER})
     subprocess.run(["git", "init", "-q"], check=True)
     monkeypatch.chdir("services/ml.infra")
@@ -332,7 +334,7 @@ def test_a_folder_of_a_repository(write: Write, monkeypatch: pytest.MonkeyPatch)
     assert yaml.safe_load((top / "services/ml.infra/kcheck.yaml").read_text()) == {"clusters": [{"root": "."}]}
 
 
-def test_nothing_is_written_if_one_file_cannot_be(write: Write) -> None:
+def test_nothing_is_written_if_one_file_is_read_only(write: Write) -> None:
     write({"main.tf": CLUSTER, ".pre-commit-config.yaml": "repos: []\n"})
     Path(".pre-commit-config.yaml").chmod(0o444)
     result = init("--write")
@@ -388,7 +390,7 @@ def test_nothing_is_written_if_one_file_cannot_be(write: Write) -> None:
         ),
     ],
 )
-def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
+def test_the_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
     assert hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, old.encode()), "") == new.encode()
 
 
@@ -399,7 +401,7 @@ def test_hook_is_added_in_the_style_of_the_file(old: str, new: str) -> None:
         "repos:\n  - repo: local\n    hooks:\n      - id: kcheck\n        entry: kcheck check\n",
     ],
 )
-def test_existing_hook_stays(text: str) -> None:
+def test_an_existing_hook_stays(text: str) -> None:
     assert hook_and_job.with_hook(Source(hook_and_job.HOOK_FILE, text.encode()), "") is None
 
 
@@ -469,7 +471,7 @@ def test_workflow_is_valid_for_github(write: Write) -> None:
     assert set(check["with"]) <= set(action["inputs"])
 
 
-def test_the_name_of_a_folder_adds_no_step() -> None:
+def test_a_hostile_folder_name_adds_no_step_to_ci() -> None:
     name = 'a"\n    run: owned\n#'
     for text in (hook_and_job.workflow(name), hook_and_job.pipeline(name)):
         assert "\n    run: owned" not in text
@@ -495,28 +497,28 @@ def test_ci_systems_are_detected(write: Write) -> None:
         ("git@github.com:a/b", [".github/workflows/kcheck.yml"]), ("git@git.example:a/b", []),
     ],
 )  # fmt: skip
-def test_a_remote_decides_the_ci_system(remote: str, proposed: list[str], write: Write) -> None:
+def test_the_git_remote_decides_the_ci_system(remote: str, proposed: list[str], write: Write) -> None:
     write({"main.tf": CLUSTER, ".git/HEAD": "", ".git/config": f'[remote "origin"]\n\turl = {remote}\n'})
     found = re.findall(r"(?m)^\+\+\+ b/(\.git.*)", init().stdout)
     assert found == proposed
 
 
 @pytest.mark.parametrize("name", ["kcheck.yml", "lint.yaml"])
-def test_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
+def test_a_workflow_that_runs_kcheck_stays(name: str, write: Write) -> None:
     write({"main.tf": CLUSTER, f".github/workflows/{name}": "jobs:\n  a:\n    steps:\n      - run: kcheck check\n"})
     result = init()
     assert "workflows" not in result.stdout
     assert f".github/workflows/{name}: has kcheck, left as it is" in result.stderr
 
 
-def test_names_that_a_shell_would_split(write: Write) -> None:
+def test_names_with_spaces_are_quoted_for_the_shell(write: Write) -> None:
     write({"my infra/main.tf": CLUSTER, ".git/HEAD": "", ".gitlab-ci.yml": "a: {script: [x]}\n"})
     result = init("my infra")
     assert "kcheck-junit.xml -- 'my infra'" in result.stdout
     assert "`kcheck check 'my infra'` shows the findings" in result.stderr
 
 
-def test_a_folder_with_the_name_of_a_workflow(write: Write) -> None:
+def test_a_folder_named_like_a_workflow_file_does_no_harm(write: Write) -> None:
     write({"main.tf": CLUSTER, ".github/workflows/x.yml/y": ""})
     assert init().exit_code == 0
 
@@ -537,20 +539,20 @@ def test_a_job_is_appended_to_a_pipeline() -> None:
     ("stages", "stage"),
     [("", None), ("stages: [build, test]\n", None), ("stages: [build, static-checks]\n", "static-checks"), ("stages: [a, b]\n", "a")],
 )  # fmt: skip
-def test_job_is_added_to_a_suitable_stage(stages: str, stage: str | None) -> None:
+def test_the_job_is_added_to_a_suitable_stage(stages: str, stage: str | None) -> None:
     new = hook_and_job.with_job(Source(hook_and_job.GITLAB, f"{stages}a:\n  script: [b]\n".encode()), "")
     assert new is not None
     assert yaml.safe_load(new)["kcheck"].get("stage") == stage
 
 
-def test_a_pipeline_with_tags_of_gitlab_keeps_them() -> None:
+def test_a_pipeline_with_gitlab_yaml_tags_keeps_them() -> None:
     old = b"a:\n  script:\n    - !reference [.b, script]\n"
     new = hook_and_job.with_job(Source(hook_and_job.GITLAB, old), "")
     assert new is not None
     assert new.startswith(old.rstrip() + b"\nkcheck:\n")
 
 
-def test_new_pipeline_has_only_the_kcheck_job() -> None:
+def test_a_new_pipeline_has_only_the_kcheck_job() -> None:
     data = yaml.safe_load(hook_and_job.pipeline(""))
     assert set(data) == {"kcheck"}
     assert data["kcheck"]["before_script"] == [f"pip install {SOURCE}"]

@@ -20,7 +20,7 @@ def use(cpu: dict[int, int], starting: dict[int, int] | None = None, peak: int =
 
 
 @given(st.lists(st.floats(0, 1e15), min_size=1, max_size=300), st.floats(0.1, 100))
-def test_percentiles_are_right_to_one_and_a_half_percent(values: list[float], percent: float) -> None:
+def test_percentiles_are_exact_to_one_and_a_half_percent(values: list[float], percent: float) -> None:
     found: dict[int, int] = {}
     histogram.add(found, values)
     rank = min(max(1, -(-len(values) * percent // 100)), len(values))
@@ -40,7 +40,7 @@ def test_histograms_add_up(one: list[float], other: list[float]) -> None:
     assert histogram.merged(parts) == whole
 
 
-def test_amounts_that_are_not_finite_are_left_out() -> None:
+def test_infinite_amounts_are_left_out() -> None:
     found: dict[int, int] = {}
     histogram.add(found, [float("nan"), float("inf"), -1.0, 0.0])
     assert found == {0: 1}
@@ -65,7 +65,7 @@ def test_memory_is_rounded_up_by_four_percent_at_most(count: float) -> None:
     ("millicores", "text"),
     [(3, "3m"), (101, "105m"), (349, "350m"), (501, "520m"), (1001, "1020m"), (1234, "1250m"), (1260, "1300m"), (3777, "3800m"), (14200, "14500m"), (97000, "97"), (4000, "4")],
 )  # fmt: skip
-def test_cpu_as_people_write_it(millicores: int, text: str) -> None:
+def test_cpu_is_printed_as_people_write_it(millicores: int, text: str) -> None:
     assert requests.cpu_text(requests.round_cpu(millicores)) == text
 
 
@@ -82,11 +82,11 @@ def test_cpu_as_people_write_it(millicores: int, text: str) -> None:
         (500 * GI, "512Gi"),
     ],
 )
-def test_memory_as_people_write_it(count: float, text: str) -> None:
+def test_memory_is_printed_as_people_write_it(count: float, text: str) -> None:
     assert requests.memory_text(requests.round_memory(count)) == text
 
 
-def test_start_of_a_job_is_counted_separately() -> None:
+def test_the_start_of_a_job_is_counted_separately() -> None:
     """Ten minutes of 8 cores in a hundred hours of 1 core are below the 95th percentile of all samples."""
     found = use({1000: 6000}, {8000: 10})
     assert requests.used_cpu(found, 95, batch=True) == 8000
@@ -94,7 +94,7 @@ def test_start_of_a_job_is_counted_separately() -> None:
     assert requests.used_cpu(found, 100, batch=False) == 8000
 
 
-def test_requests_have_a_buffer_and_a_least() -> None:
+def test_requests_have_a_buffer_and_a_minimum() -> None:
     assert requests.cpu(1000, Buffers("a", 95, 15, 0)) == 1150
     assert requests.cpu(1, NONE) == 10
     assert requests.memory(use({}, peak=GI), Buffers("a", 95, 0, 25)) == 1300 * MI
@@ -120,5 +120,5 @@ def test_settings_change_single_numbers_of_a_tier() -> None:
         ("NVIDIA A30", "1g.6gb"), ("Tesla T4", ""), ("NVIDIA L4", ""), ("NVIDIA A10G", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_smallest_slice_of_a_model_is_first(model: str, smallest: str) -> None:
+def test_the_smallest_slice_of_a_gpu_model_is_first(model: str, smallest: str) -> None:
     assert next((one.name for one in slices(model)), "") == smallest

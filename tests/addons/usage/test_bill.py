@@ -31,7 +31,7 @@ def row(found: Bill, name: str) -> Row:
     return next(one for one in found.rows if one.name == name)
 
 
-def test_gpu_hours_and_their_use() -> None:
+def test_gpu_hours_and_gpu_use_are_billed() -> None:
     half, tenth = pod("half", gpus=8, busy=50, hours=10), pod("tenth", gpus=4, busy=10, hours=5)
     amounts = billed(recording([half, tenth])).rows[0].amounts
     assert (amounts.pods, amounts.runs, amounts.pod_hours) == (2, 1, 15)
@@ -50,13 +50,13 @@ def test_unmeasured_gpus_are_not_idle() -> None:
     assert found.idle == pytest.approx(500 * 0.6)
 
 
-def test_tensor_use_and_energy_are_billed() -> None:
+def test_tensor_core_use_and_energy_are_billed() -> None:
     found = billed(recording([pod("a", gpus=2, busy=90, tensor=25, watts=500)])).rows[0].amounts
     assert found.tensor_use == pytest.approx(0.25)
     assert found.energy_kwh == pytest.approx(0.5 * 2 * 10)
 
 
-def test_cores_and_memory_requested_and_used() -> None:
+def test_requested_and_used_cores_and_memory_are_billed() -> None:
     found = billed(recording([pod("a", cores=4, used=1, memory=8, used_memory=6, hours=10)])).rows[0].amounts
     assert (found.cpu_requested, found.cpu_used, found.cpu_use) == (40, 10, 0.25)
     assert (found.memory_requested, found.memory_used, found.memory_use) == (80, 60, 0.75)
@@ -81,7 +81,7 @@ def test_a_pod_pays_for_its_gpus() -> None:
         (48, 1, 1, 192, 1 / 2, 1 / 4),  # more memory than it requests, fewer cores
     ],
 )
-def test_without_gpus_it_pays_for_the_larger_of_cores_and_memory(
+def test_a_pod_without_gpus_pays_for_the_larger_of_its_cores_and_memory(
     cores: float, used: float, memory: float, used_memory: float, paid: float, idle: float
 ) -> None:
     one = pod("a", cores=cores, used=used, memory=memory, used_memory=used_memory, hours=24)
@@ -99,7 +99,7 @@ def test_pods_pay_no_more_than_their_node_costs() -> None:
     assert found.spare.amounts.paid == pytest.approx(0)
 
 
-def test_unrequested_gpus_complete_the_bill() -> None:
+def test_unrequested_gpus_are_on_the_bill() -> None:
     found = billed(
         recording([pod("a", gpus=6, busy=100, hours=24)], [node("a", days=1), node("b", days=1)]), price=HUNDRED
     )
@@ -110,7 +110,7 @@ def test_unrequested_gpus_complete_the_bill() -> None:
     assert found.total.amounts.gpu_hours == pytest.approx(24 * 16)
 
 
-def test_pools_say_where_nodes_are_free() -> None:
+def test_the_bill_of_pools_shows_unused_nodes() -> None:
     nodes = [
         node("a", days=1),
         node("b", days=1),
@@ -127,7 +127,7 @@ def test_pools_say_where_nodes_are_free() -> None:
     assert sum(one.spare.paid for one in found.pools) == pytest.approx(found.spare.amounts.paid)
 
 
-def test_a_slice_of_a_gpu_is_a_part_of_one() -> None:
+def test_a_gpu_slice_counts_as_a_fraction_of_a_gpu() -> None:
     one = pod("a", hours=7)
     one.containers["main"] = Container(requests={"nvidia_com_mig_1g_10gb": 2}, gpus=[Gpu("GPU-1/0"), Gpu("GPU-1/1")])
     one.hours.busy = [100] * 7  # 50 percent of each
@@ -139,7 +139,7 @@ def test_a_slice_of_a_gpu_is_a_part_of_one() -> None:
     assert amounts.paid == pytest.approx(700 * 2 / 56)
 
 
-def test_a_copy_of_a_gpu_is_a_part_of_one() -> None:
+def test_a_shared_copy_of_a_gpu_counts_as_a_fraction_of_a_gpu() -> None:
     shared = node("a", gpus=32, days=1, labels={"nvidia_com_gpu_replicas": "4"})
     amounts = billed(recording([pod("a", gpus=1, busy=10, hours=8)], [shared]), price=HUNDRED).rows[0].amounts
     assert amounts.gpu_hours == pytest.approx(2)
@@ -152,7 +152,7 @@ def test_a_pod_that_came_back_has_no_more_gpus_than_it_requests() -> None:
     assert billed(recording([one])).rows[0].amounts.gpu_use == pytest.approx(0.8)
 
 
-def test_gpus_that_are_held_while_images_are_pulled_idle() -> None:
+def test_gpus_held_while_images_are_pulled_count_as_idle() -> None:
     late = pod("a", gpus=1, busy=100, first=2, hours=2, scheduled=HOUR)
     amounts = billed(recording([late], [node("a", gpus=1, days=1)]), price=HUNDRED).rows[0].amounts
     assert (amounts.gpu_hours, amounts.gpu_measured, amounts.gpu_use) == (3, 2, 1)
@@ -167,7 +167,7 @@ def test_a_pod_that_began_in_a_gap_counts_from_its_first_sample() -> None:
         assert billed(recording([late], gaps=gaps)).rows[0].amounts.gpu_hours == hours
 
 
-def test_a_pod_that_never_ran_holds_its_node_until_it_was_seen_last() -> None:
+def test_a_pod_that_never_ran_holds_its_node_until_its_last_sample() -> None:
     stuck = pod("a", gpus=8, hours=0, scheduled=0)
     stuck.first = stuck.last = stuck.started = stuck.ended = None
     stuck.pending = BEGIN + 5 * HOUR
@@ -190,13 +190,13 @@ def test_labels_name_the_rows() -> None:
     assert {one.name: one.amounts.pods for one in own.rows} == {"x": 1, NOBODY: 3}
 
 
-def test_runs_of_a_cron_job_are_one_job() -> None:
+def test_the_runs_of_a_cron_job_count_as_one_job() -> None:
     pods = [pod(f"p{run}", owners=[("Job", f"eval-2977010{run}"), ("CronJob", "eval")]) for run in range(3)]
     [only] = billed(recording(pods)).rows
     assert (only.name, only.amounts.runs, only.amounts.pods) == ("CronJob ml/eval", 3, 3)
 
 
-def test_the_worst_is_first() -> None:
+def test_rows_with_the_most_idle_cost_come_first() -> None:
     pods = [
         pod("small", owners=[("Job", "small")], gpus=1, busy=0),
         pod("busy", owners=[("Job", "busy")], gpus=4, busy=95),
@@ -208,7 +208,7 @@ def test_the_worst_is_first() -> None:
         assert found.by_money == bool(nodes)
 
 
-def test_nodes_without_a_price_are_said_and_rank_by_gpu_hours() -> None:
+def test_nodes_without_a_price_are_listed_and_rows_rank_by_gpu_hours() -> None:
     unknown = node("b", labels={"node_kubernetes_io_instance_type": "own.metal"}, days=2)
     pods = [
         pod("x", owners=[("Job", "x")], gpus=8, busy=0, node="b", hours=40),
@@ -225,13 +225,13 @@ def test_nodes_without_a_price_are_said_and_rank_by_gpu_hours() -> None:
 # --- waiting
 
 
-def test_pods_wait_for_their_node() -> None:
+def test_the_wait_of_a_pod_for_its_node_is_billed() -> None:
     pods = [pod("a", created=0, scheduled=1800), pod("b", created=0, scheduled=5400), pod("c")]
     amounts = billed(recording(pods)).rows[0].amounts
     assert (amounts.queued, amounts.queue_mean, amounts.queue_longest) == (2, 1, 1.5)
 
 
-def test_a_pod_that_still_waits_counts() -> None:
+def test_a_pod_that_is_still_waiting_counts() -> None:
     still = pod("a", hours=0, node="", created=0)
     still.first = still.last = still.ended = None
     still.waiting, still.pending = 2 * HOUR, BEGIN + 2 * HOUR
@@ -239,7 +239,7 @@ def test_a_pod_that_still_waits_counts() -> None:
     assert (amounts.pods, amounts.queued, amounts.queue_longest) == (0, 1, 2)
 
 
-def test_a_gang_holds_gpus_until_its_last_pod_is_there() -> None:
+def test_a_gang_holds_idle_gpus_until_its_last_pod_is_scheduled() -> None:
     pods = [
         pod(f"w{index}", gpus=8, busy=0, first=2, created=0, scheduled=time)
         for index, time in enumerate((0, 1800, 3600))
@@ -282,7 +282,7 @@ def test_an_older_recording_counts_as_if_it_were_as_long() -> None:
     assert train.before.gpu_use == pytest.approx(0.1)
 
 
-def test_a_week_alone_is_compared_with_nothing() -> None:
+def test_a_single_week_is_compared_with_nothing() -> None:
     assert billed(recording([pod("a")])).compared is None
 
 
@@ -326,7 +326,7 @@ def test_rows_are_sorted_by_the_chosen_column(order: Order, expected: list[str])
     days=st.floats(0.1, 7),
     by=st.sampled_from(BY),
 )  # fmt: skip
-def test_rows_sum_to_the_cost_of_the_nodes(pods: list[object], days: float, by: By) -> None:
+def test_the_rows_sum_to_the_cost_of_the_nodes(pods: list[object], days: float, by: By) -> None:
     nodes = [node("a", days=days), node("b", gpus=0, days=days), node("c", gpus=0, labels={}, days=days)]
     found = billed(recording(pods, nodes), by, price=HUNDRED)  # type: ignore[arg-type]
     rows = [*(one.amounts for one in found.rows), found.spare.amounts]

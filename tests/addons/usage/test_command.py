@@ -57,21 +57,21 @@ def here(write: Write) -> Path:
     return write({"usage.json.gz": as_bytes(MADE), "code/jobs.yaml": CODE})
 
 
-def test_a_recording_alone_is_enough(here: Path) -> None:
+def test_usage_reports_on_a_recording_without_code(here: Path) -> None:
     result = run("--from", "usage.json.gz")
     assert result.exit_code == 0, result.output
     assert "PyTorchJob ml/train" in result.stdout
     assert "Not in the code" not in result.stdout
 
 
-def test_the_code_names_what_labels_do_not(here: Path) -> None:
+def test_the_code_names_jobs_that_labels_do_not_name(here: Path) -> None:
     result = run("--from", "usage.json.gz", "--by", "team", "code")
     assert "\nvision " in result.stdout
     assert "Not found in the code:\n  Deployment ml/web: 1 pod\n" in result.stdout
     assert "In the code, and never ran:\n  Job never at code/jobs.yaml:14\n" in result.stdout
 
 
-def test_json_has_the_fields_of_its_schema(here: Path) -> None:
+def test_usage_json_has_the_fields_of_its_schema(here: Path) -> None:
     made = msgspec.structs.replace(
         MADE, waits=[QueueWait("kueue", "ml", "waiting", 1, 2, 3)], lacks=[Lack("cpu", "old")]
     )
@@ -80,7 +80,7 @@ def test_json_has_the_fields_of_its_schema(here: Path) -> None:
     check_all_fields("usage", json.loads(data))
 
 
-def test_rows_say_where_their_code_is(here: Path) -> None:
+def test_rows_show_the_place_of_their_code(here: Path) -> None:
     rows = json.loads(run("--from", "usage.json.gz", "--format", "json", "code").stdout)["rows"]
     assert [row["code"] for row in rows] == [[{"path": "code/jobs.yaml", "line": 3}], []]
     assert (
@@ -88,20 +88,20 @@ def test_rows_say_where_their_code_is(here: Path) -> None:
     )
 
 
-def test_the_users_price_holds(here: Path) -> None:
+def test_the_price_given_by_the_user_overrides_list_prices(here: Path) -> None:
     data = json.loads(run("--from", "usage.json.gz", "--format", "json", "--price", "10").stdout)
     assert data["total"]["paid"] == pytest.approx(2 * 168 * 10)
     assert data["unpriced"] == []
 
 
-def test_labels_of_the_settings_name_rows(here: Path) -> None:
+def test_rows_are_named_by_the_labels_in_the_settings(here: Path) -> None:
     (here / "kcheck.yaml").write_text("usage: {recording: usage.json.gz, labels: {owner: [boss]}}\n")
     named = recording([pod("a", labels={"boss": "ada", "owner": "linus"})])
     (here / "usage.json.gz").write_bytes(as_bytes(named))
     assert [row["name"] for row in json.loads(run("--by", "owner", "--format", "json").stdout)["rows"]] == ["ada"]
 
 
-def test_an_older_recording_is_compared(here: Path) -> None:
+def test_an_older_recording_is_compared_with_the_new_one(here: Path) -> None:
     (here / "old.json").write_bytes(
         as_bytes(recording([pod("train-worker-0", gpus=8, busy=10, hours=100)], [node("a")]))
     )
@@ -143,7 +143,7 @@ LARGEST = {
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "html"])
-def test_the_largest_numbers_are_added_up(here: Path, form: str) -> None:
+def test_the_largest_allowed_numbers_add_up_without_an_error(here: Path, form: str) -> None:
     data = msgspec.json.decode(msgspec.json.encode(MADE))
     data["pods"][0]["containers"]["main"] = LARGEST
     for name in ("cpu", "memory", "busy", "seconds"):
@@ -163,7 +163,7 @@ def test_the_largest_numbers_are_added_up(here: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e300", "-1", "123456789012345678901234567890", "1e999"])
-def test_larger_ones_are_refused(here: Path, number: str) -> None:
+def test_a_recording_with_larger_numbers_is_refused(here: Path, number: str) -> None:
     text = msgspec.json.encode(MADE).decode()
     (here / "usage.json.gz").write_text(text.replace('"seconds":604800', f'"seconds":{number}', 1))
     result = run("--from", "usage.json.gz")
@@ -171,11 +171,11 @@ def test_larger_ones_are_refused(here: Path, number: str) -> None:
     assert "no recording of kcheck usage record" in result.stderr
 
 
-def test_the_choices_are_those_of_the_bill() -> None:
+def test_the_option_by_offers_the_groupings_of_the_bill() -> None:
     by = next(one for one in usage.command.params if one.name == "by")
     assert isinstance(by.type, click.Choice)
     assert tuple(by.type.choices) == BY
 
 
-def test_a_recording_keeps_its_form() -> None:
+def test_a_recording_survives_encoding_unchanged() -> None:
     assert msgspec.json.decode(msgspec.json.encode(MADE), type=Recording) == MADE

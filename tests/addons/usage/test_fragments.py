@@ -40,7 +40,7 @@ def found(nodes: list[Node], pods: list[Pod]) -> Fragments:
     return result
 
 
-def test_gpus_that_a_large_pod_cannot_use() -> None:
+def test_gpus_too_scattered_for_a_waiting_pod_are_stranded() -> None:
     """Two nodes with 6 of 8 GPUs taken, one pod of 8 GPUs waits for 10 hours: 4 of 16 GPUs are of no use."""
     result = found([node("a"), node("b")], [on("a", gpus=6), on("b", gpus=6), waiting(10, gpus=8)])
     assert result.unit == "GPUs"
@@ -53,7 +53,7 @@ def test_gpus_that_a_large_pod_cannot_use() -> None:
     assert result.longest.name == "waits"
 
 
-def test_fragments_that_fit_a_pod_together_are_packed() -> None:
+def test_free_gpus_that_fit_a_waiting_pod_together_count_as_packed() -> None:
     result = found([node("a"), node("b")], [on("a", gpus=4), on("b", gpus=4), waiting(10, gpus=8)])
     assert (result.stranded, result.packed) == (8 * 10 * HOUR, 10 * HOUR)
 
@@ -63,22 +63,22 @@ def test_gpus_that_fit_a_waiting_pod_are_not_stranded() -> None:
     assert result.stranded == 2 * 10 * HOUR
 
 
-def test_free_gpus_without_cores_are_a_rest() -> None:
+def test_free_gpus_without_free_cores_are_stranded() -> None:
     result = found([node("a")], [on("a", cores=96), waiting(10, gpus=1)])
     assert result.stranded == 8 * 10 * HOUR
 
 
-def test_only_the_time_in_which_pods_wait_counts() -> None:
+def test_only_time_in_which_pods_wait_is_counted() -> None:
     pods = [on("a", gpus=6, begin=0, end=15 * HOUR), waiting(10, gpus=8, begin=10)]
     assert found([node("a")], pods).stranded == 2 * 5 * HOUR  # then the node is empty, and takes it
 
 
-def test_nodes_count_while_they_are_there() -> None:
+def test_a_node_counts_only_while_it_exists() -> None:
     pods = [on("a", gpus=6), on("b", gpus=6), waiting(10, gpus=8)]
     assert found([node("a"), node("b", first=15 * HOUR)], pods).whole == 8 * 15 * HOUR
 
 
-def test_pool_without_gpus_counts_stranded_cores() -> None:
+def test_a_pool_without_gpus_counts_stranded_cores() -> None:
     result = found([node("a", gpus=0)], [on("a", cores=92), waiting(5, cores=16)])
     assert (result.unit, result.stranded) == ("cores", 4000 * 5 * HOUR)
 
@@ -95,7 +95,7 @@ def test_pool_without_gpus_counts_stranded_cores() -> None:
     ],
     ids=["none", "larger than any node", "for another pool", "for no GPU", "not at all", "since nobody knows when"],
 )
-def test_nothing_is_said_where_no_pod_waits_for_these_nodes(pods: list[Pod]) -> None:
+def test_nothing_is_reported_where_no_pod_waits_for_these_nodes(pods: list[Pod]) -> None:
     assert fragments([node("a")], pods, END) is None
 
 
@@ -116,7 +116,7 @@ PODS = st.lists(
 
 
 @given(PODS)
-def test_never_more_than_was_there(pods: list[Pod]) -> None:
+def test_stranded_resources_never_exceed_existing_resources(pods: list[Pod]) -> None:
     result = fragments([node("a"), node("b", first=HOUR), node("c", last=50 * HOUR)], pods, END)
     if result is not None:
         assert 0 <= result.stranded <= result.whole

@@ -71,7 +71,7 @@ def twisted(text: str, draw: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(400 if LONG else 25))
-def test_an_odd_answer_is_no_bug(fake: FakePrometheus, seed: int) -> None:
+def test_an_odd_answer_of_the_server_causes_no_bug(fake: FakePrometheus, seed: int) -> None:
     draw = random.Random(seed)
 
     def odd(request: Request) -> Reply:

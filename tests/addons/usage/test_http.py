@@ -61,11 +61,11 @@ def error_of(fake: FakePrometheus, reply: Reply, **rest: float) -> str:
         (Reply(200, b"\x1f\x8bno", {"Content-Encoding": "br"}), "answers in encoding br, but kcheck asked for gzip"),
     ],
 )  # fmt: skip
-def test_an_error_says_what_to_do(fake: FakePrometheus, reply: Reply, said: str) -> None:
+def test_each_http_error_says_what_to_do(fake: FakePrometheus, reply: Reply, said: str) -> None:
     assert error_of(fake, reply) == said
 
 
-def test_a_server_that_is_busy_is_asked_again(fake: FakePrometheus) -> None:
+def test_a_busy_server_is_asked_again(fake: FakePrometheus) -> None:
     replies = [
         failure(429, "x", "slow down", Retry_After="7"),
         failure(503, "x", "busy", Retry_After="9000"),
@@ -77,7 +77,7 @@ def test_a_server_that_is_busy_is_asked_again(fake: FakePrometheus) -> None:
     assert naps == [7, 60, 4]
 
 
-def test_a_server_that_stays_busy_is_given_up(fake: FakePrometheus) -> None:
+def test_kcheck_gives_up_on_a_server_that_stays_busy(fake: FakePrometheus) -> None:
     naps: list[float] = []
     fake.reply = lambda _: failure(503, "unavailable", "starting up")
     with pytest.raises(HttpError, match="answers 503: starting up; try again later"):
@@ -86,7 +86,7 @@ def test_a_server_that_stays_busy_is_given_up(fake: FakePrometheus) -> None:
 
 
 @pytest.mark.parametrize("reply", [Reply(200, b"{", breaks=True), Reply(200, gzip.compress(b"{}")[:-9], {"Content-Encoding": "gzip"})])  # fmt: skip
-def test_half_an_answer_is_asked_for_again(fake: FakePrometheus, reply: Reply) -> None:
+def test_a_truncated_answer_is_requested_again(fake: FakePrometheus, reply: Reply) -> None:
     replies = [reply]
     fake.reply = lambda _: replies.pop(0) if replies else None
     assert asked(fake).instant("up{}", 1) == []
@@ -94,13 +94,13 @@ def test_half_an_answer_is_asked_for_again(fake: FakePrometheus, reply: Reply) -
     assert "try again" in error_of(fake, reply)
 
 
-def test_a_slow_server_is_not_waited_for(fake: FakePrometheus) -> None:
+def test_a_request_to_a_slow_server_times_out(fake: FakePrometheus) -> None:
     fake.reply = lambda _: Reply(seconds=0.4)
     with pytest.raises(SlowError, match=r"took longer than 0.1 s for an answer; raise --request-timeout"):
         asked(fake, timeout=0.1).instant("up{}", 1)
 
 
-def test_an_answer_has_an_end(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_too_large_is_refused(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcheck.addons.usage.http.MOST", 1 << 20)
     bomb = gzip.compress(b"[" * (1 << 24))
     fake.reply = lambda _: Reply(200, bomb, {"Content-Encoding": "gzip"})
@@ -108,7 +108,7 @@ def test_an_answer_has_an_end(fake: FakePrometheus, monkeypatch: pytest.MonkeyPa
         asked(fake).instant("up{}", 1)
 
 
-def test_a_refused_connection_asks_for_the_port_forward() -> None:
+def test_a_refused_connection_suggests_a_port_forward() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -116,12 +116,12 @@ def test_a_refused_connection_asks_for_the_port_forward() -> None:
         Prometheus(Access(url)).instant("up{}", 1)
 
 
-def test_a_host_that_is_none() -> None:
+def test_an_unknown_host_is_reported() -> None:
     with pytest.raises(HttpError, match=r"host no-such-host\.invalid not found; check the URL"):
         Prometheus(Access("http://no-such-host.invalid:9090")).instant("up{}", 1)
 
 
-def test_no_tls_where_https_is_asked_for(fake: FakePrometheus) -> None:
+def test_a_server_without_tls_behind_an_https_url_is_reported(fake: FakePrometheus) -> None:
     url = fake.url.replace("http:", "https:")
     with pytest.raises(HttpError, match="no TLS connection"):
         Prometheus(Access(url)).instant("up{}", 1)
@@ -157,7 +157,7 @@ def test_a_certificate_is_checked(certificate: Path) -> None:
         assert Prometheus(Access(fake.url, ca=str(certificate))).instant("up{}", 1) == []
 
 
-def test_a_ca_that_is_none(fake: FakePrometheus, tmp_path: Path) -> None:
+def test_an_invalid_ca_file_is_reported(fake: FakePrometheus, tmp_path: Path) -> None:
     (tmp_path / "ca").write_text("nothing")
     with pytest.raises(HttpError, match="ca: no certificates in it"):
         Prometheus(Access(fake.url.replace("http:", "https:"), ca=str(tmp_path / "ca"))).instant("up{}", 1)
@@ -178,7 +178,7 @@ def test_a_query_is_sent_as_a_form_with_the_token(fake: FakePrometheus) -> None:
     assert one.headers["Content-Type"] == "application/x-www-form-urlencoded"
 
 
-def test_a_question_that_is_too_large_is_halved(fake: FakePrometheus) -> None:
+def test_a_query_with_too_many_samples_is_split_in_half(fake: FakePrometheus) -> None:
     fake.add("up", range(0, 6001, 60), 1)
     fake.reply = lambda one: (
         failure(422, "execution", "query processing would load too many samples into memory in query execution")
@@ -190,7 +190,7 @@ def test_a_question_that_is_too_large_is_halved(fake: FakePrometheus) -> None:
     assert sum(len(series.values) for _, _, found in pieces for series in found) == 100
 
 
-def test_a_question_that_cannot_be_smaller_fails(fake: FakePrometheus) -> None:
+def test_a_query_that_cannot_be_split_further_fails(fake: FakePrometheus) -> None:
     fake.reply = lambda _: failure(503, "timeout", "query timed out in expression evaluation")
     with pytest.raises(SlowError, match="answers 503: query timed out in expression evaluation"):
         list(asked(fake).pieces("up{}", 0, 6000, 60, 1))
@@ -198,7 +198,7 @@ def test_a_question_that_cannot_be_smaller_fails(fake: FakePrometheus) -> None:
         asked(fake).span(lambda seconds: f"up{{}}[{seconds}s]", 0, 6000)
 
 
-def test_warnings_are_kept(fake: FakePrometheus) -> None:
+def test_warnings_of_the_server_are_kept(fake: FakePrometheus) -> None:
     fake.warnings = ["No StoreAPIs matched for this query"]
     client = asked(fake)
     client.instant("up{}", 1)
@@ -206,7 +206,7 @@ def test_warnings_are_kept(fake: FakePrometheus) -> None:
     assert list(client.warnings) == ["No StoreAPIs matched for this query"]
 
 
-def test_samples_of_another_time_are_left_out(fake: FakePrometheus) -> None:
+def test_samples_outside_the_requested_time_are_left_out(fake: FakePrometheus) -> None:
     times = '[[9,"1"],["NaN","2"],[60,"3"],[120,"4"],[180,"5"]]'
     fake.reply = lambda _: Reply(200, f'{{"data":{{"result":[{{"metric":{{}},"values":{times}}}]}}}}'.encode())
     [series] = asked(fake).matrix("up{}", 60, 120, 60)
@@ -223,7 +223,7 @@ def test_samples_of_another_time_are_left_out(fake: FakePrometheus) -> None:
         ("http://localhost:9090/graph", "http://localhost:9090"),
     ],
 )
-def test_a_url_is_taken_as_people_have_it(text: str, url: str) -> None:
+def test_a_url_is_accepted_in_every_common_form(text: str, url: str) -> None:
     assert checked_url(text) == url
 
 
@@ -246,13 +246,13 @@ def test_other_urls_are_refused(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["X-Scope-OrgID", "X Y: a", "X: a\r\nY: b", ": a"])
-def test_headers_are_checked(text: str) -> None:
+def test_request_headers_are_checked(text: str) -> None:
     assert checked_header("X-Scope-OrgID: team") == ("X-Scope-OrgID", "team")
     with pytest.raises(HttpError, match="expected 'Name: value'"):
         checked_header(text)
 
 
-def test_without_urllib3_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_urllib3_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "urllib3", None)
     with pytest.raises(HttpError, match=r"pip install 'kcheck\[usage\]'"):
         Server(Access("https://example.com"))

@@ -92,7 +92,7 @@ def seen(name: str, owners: list[tuple[str, str]], *, namespace: str = "ml", con
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_pod_finds_its_workload_and_role(case: str, write: Write) -> None:
+def test_a_pod_finds_its_workload_and_role(case: str, write: Write) -> None:
     code, name, owners, role = CASES[case]
     world, (match,) = matched(write, code, seen(name, owners))
     assert match.workload is world.inventory.workloads[0]
@@ -112,7 +112,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("case", STRANGERS)
-def test_pod_that_is_not_in_the_code_is_a_stranger(case: str, write: Write) -> None:
+def test_a_pod_missing_in_the_code_has_no_workload(case: str, write: Write) -> None:
     name, owners, namespace = STRANGERS[case]
     write({"a.yaml": workload("Job", "shard", JOB)})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
@@ -122,13 +122,13 @@ def test_pod_that_is_not_in_the_code_is_a_stranger(case: str, write: Write) -> N
     assert found.unseen == world.inventory.workloads
 
 
-def test_longest_name_wins(write: Write) -> None:
+def test_the_longest_matching_name_wins(write: Write) -> None:
     code = workload("CronJob", "report", JOBS) + "---\n" + workload("CronJob", "report-daily", JOBS)
     _, matches = matched(write, code, seen("report-daily-29400120-x2k9p", [("Job", "report-daily-29400120")]))
     assert matches[0].job == ("CronJob", "report-daily")
 
 
-def test_the_same_name_twice_in_the_code_is_a_doubt(write: Write) -> None:
+def test_a_name_that_occurs_twice_in_the_code_gives_an_uncertain_match(write: Write) -> None:
     code = workload("Job", "shard", JOB)
     write({"one/a.yaml": code, "two/a.yaml": code})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config())
@@ -144,7 +144,7 @@ def test_the_same_name_twice_in_the_code_is_a_doubt(write: Write) -> None:
     assert found.unseen == []
 
 
-def test_a_workload_that_names_the_namespace_goes_first(write: Write) -> None:
+def test_a_workload_with_the_namespace_written_is_preferred(write: Write) -> None:
     code = {"a.yaml": workload("Job", "shard", JOB), "b.yaml": workload("Job", "shard", JOB, namespace=None)}
     _, matches = matched(
         write, code, seen("shard-x2k9p", [("Job", "shard")]), seen("shard-y2k9p", [("Job", "shard")], namespace="web")
@@ -152,7 +152,7 @@ def test_a_workload_that_names_the_namespace_goes_first(write: Write) -> None:
     assert [match.workload.place.source.path for match in matches if match.workload] == ["a.yaml", "b.yaml"]
 
 
-def test_containers_tell_templates_apart(write: Write) -> None:
+def test_container_names_decide_the_pod_template(write: Write) -> None:
     spec = "{mpiReplicaSpecs: {Launcher: {template: POD}, Worker: {template: {spec: {containers: [{name: other, image: quay.io/a/b:1}]}}}}}"
     _, matches = matched(
         write, workload("MPIJob", "sum", spec, api="kubeflow.org/v2beta1"),
@@ -161,7 +161,7 @@ def test_containers_tell_templates_apart(write: Write) -> None:
     assert [match.template and match.template.role for match in matches] == ["Worker", None]
 
 
-def test_runs_of_one_generated_name_are_one_job() -> None:
+def test_runs_with_one_generated_name_count_as_one_job() -> None:
     pods = [
         seen(f"{name}-main", [("Workflow", name)]) for name in ("report-7nsbs", "report-8lzkg", "tune-x2k9p", "large")
     ]
@@ -170,7 +170,7 @@ def test_runs_of_one_generated_name_are_one_job() -> None:
     assert sorted(one[2] for one in found.strangers) == [1, 1, 2]
 
 
-def test_without_code_pods_belong_to_their_outermost_owner() -> None:
+def test_pods_without_code_belong_to_their_outermost_owner() -> None:
     pods = [
         seen("report-29400120-x2k9p", [("Job", "report-29400120")]),
         seen("api-7d9f8b6c5d-x2k9p", []),

@@ -79,7 +79,7 @@ def test_a_node_belongs_to_a_pool(write: Write, named: dict[str, str], pool: str
     assert priced(world(write), **named).pool == pool
 
 
-def test_a_node_costs_what_its_machine_type_does(write: Write) -> None:
+def test_a_node_has_the_price_of_its_machine_type(write: Write) -> None:
     found = world(write)
     for one in (
         priced(found, **{GROUP: "spot", TYPE: "m5.xlarge"}),
@@ -97,13 +97,13 @@ def listed_region(name: str) -> str:
     return price.region
 
 
-def test_without_a_type_it_costs_what_its_pool_does(write: Write) -> None:
+def test_a_node_without_a_type_has_the_price_of_its_pool(write: Write) -> None:
     one = priced(world(write), **{GROUP: "gpu-20261116093011223300000001"})
     assert one.price
     assert one.price.mills == listed("p5.48xlarge")
 
 
-def test_the_users_price_holds_for_every_node(write: Write) -> None:
+def test_the_price_given_by_the_user_applies_to_every_node(write: Write) -> None:
     found = world(write, price=123)
     for named in ({GROUP: "gpu", TYPE: "p5.48xlarge"}, {}):
         one = priced(found, **named)
@@ -115,12 +115,12 @@ def test_unlisted_machines_have_no_price() -> None:
     assert priced(nowhere()).price is None
 
 
-def test_machines_of_alibaba_cloud_are_none_of_amazon() -> None:
+def test_machine_types_of_alibaba_cloud_are_not_taken_for_amazon_types() -> None:
     one = node("n", labels={TYPE: "ecs.g6.xlarge"}, gpus=0, provider="cn-hangzhou.i-1")
     assert nodes.Nodes([one], nowhere()).by_name["n"].price == machines.price("ack", "ecs.g6.xlarge", spot=False)
 
 
-def test_attached_gpus_are_paid_beside_the_machine() -> None:
+def test_attached_gpus_are_added_to_the_price_of_the_machine() -> None:
     named = {TYPE: "n1-standard-8", "cloud_google_com_gke_accelerator": "nvidia-tesla-t4"}
     one = node("n", labels=named, gpus=2, provider="gce://project/europe-west4-a/n")
     attached = machines.price("gke", "n1-standard-8", spot=False, attached=(2, "nvidia-tesla-t4"))
@@ -140,7 +140,7 @@ def test_attached_gpus_are_paid_beside_the_machine() -> None:
         ({"cpu": 1, "vpc_amazonaws_com_efa": 4}, 0),
     ],
 )
-def test_gpus_are_counted_whatever_they_are_called(resources: dict[str, float], gpus: float) -> None:
+def test_gpus_are_counted_under_any_resource_name(resources: dict[str, float], gpus: float) -> None:
     assert nodes.gpus(resources) == pytest.approx(gpus)
 
 
@@ -153,11 +153,11 @@ def test_gpus_are_counted_whatever_they_are_called(resources: dict[str, float], 
         ("pipeline/runid", "pipeline_runid"),
     ],
 )
-def test_labels_are_called_as_kube_state_metrics_does(name: str, plain: str) -> None:
+def test_labels_are_named_as_kube_state_metrics_names_them(name: str, plain: str) -> None:
     assert nodes.sanitised(name) == plain == nodes.sanitised(plain)
 
 
-def test_the_first_label_counts() -> None:
+def test_the_first_matching_label_names_the_pool() -> None:
     assert nodes.label({"team": "a", "cost_center": "b"}, ["cost-center", "team"]) == "b"
     assert nodes.label({"cost-center": "", "team": "a"}, ["cost-center", "team"]) == "a"
     assert nodes.label({}, ["team"]) == ""

@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
 
 @pytest.mark.usefixtures("_plots")
-def test_page_and_bill_agree() -> None:
+def test_the_page_and_the_bill_agree() -> None:
     page = Page(usage_html.as_html(billed(week())))
     words = set(page.words)
     assert {"Usage by team, 16 to 23 Nov 2026 (7 days)", "$18,493", "$14,255", "of it idle (77%)"} <= words
@@ -71,7 +71,7 @@ def test_page_and_bill_agree() -> None:
 
 @pytest.mark.usefixtures("_plots")
 @pytest.mark.parametrize("made", [week(), fortnight()], ids=["week", "fortnight"])
-def test_a_page_needs_nothing_else(made: Recording) -> None:
+def test_a_page_loads_nothing_else(made: Recording) -> None:
     text = usage_html.as_html(billed(made))
     page = Page(text)
     assert not page.tags & {"script", "link", "img", "iframe", "object", "image", "metadata"}
@@ -85,7 +85,7 @@ def test_a_page_needs_nothing_else(made: Recording) -> None:
 
 
 @pytest.mark.usefixtures("_plots")
-def test_plots_are_named_and_take_the_colors_of_the_page() -> None:
+def test_plots_have_names_and_the_colors_of_the_page() -> None:
     found = usage_html.plots(billed(fortnight(), "job"))
     assert [plot.title.partition(" by ")[0] for plot in found] == [
         "Money paid", "GPU-hours requested", "GPU utilisation over time"
@@ -107,7 +107,7 @@ def test_a_cluster_without_gpus_has_a_plot_of_its_cores() -> None:
 
 
 @pytest.mark.usefixtures("_plots")
-def test_the_same_bill_is_the_same_page() -> None:
+def test_the_same_bill_gives_the_same_page() -> None:
     assert usage_html.as_html(billed(week())) == usage_html.as_html(billed(week()))
 
 
@@ -122,7 +122,7 @@ def test_a_large_page_stays_small() -> None:
 @pytest.mark.parametrize(
     "name", [EVIL, "$\\frac{", "a" * 300, "_x_", "日本語 🎉"], ids=["evil", "math", "long", "under", "wide"]
 )
-def test_names_of_strangers_are_text(name: str) -> None:
+def test_names_from_the_cluster_are_plain_text_on_the_page(name: str) -> None:
     pods = [pod("a", namespace=name, gpus=1, busy=5), pod("b", namespace="other", gpus=1, busy=5)]
     text = usage_html.as_html(billed(recording(pods, [node("a")]), "namespace"))
     page = Page(text)
@@ -135,7 +135,7 @@ def test_names_of_strangers_are_text(name: str) -> None:
 
 
 @pytest.mark.usefixtures("_plots")
-def test_settings_of_plots_in_the_current_folder_are_none(tmp_path: Path) -> None:
+def test_plot_settings_in_the_current_folder_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_bytes(b"\x1b[35m: \xff\nbackend: module://evil\n")
     (tmp_path / "usage.json.gz").write_bytes(as_bytes(fortnight()))
     code = "from kcheck.commands.cli import main; main()"
@@ -145,7 +145,7 @@ def test_settings_of_plots_in_the_current_folder_are_none(tmp_path: Path) -> Non
     assert b"<svg" in run.stdout
 
 
-def test_without_matplotlib_the_tables_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_without_matplotlib_still_has_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = Page(usage_html.as_html(billed(week())))
     assert "svg" not in page.tags
@@ -153,7 +153,7 @@ def test_without_matplotlib_the_tables_are_there(monkeypatch: pytest.MonkeyPatch
     assert "For plots, install matplotlib beside kcheck, such as by its extra plots." in page.words
 
 
-def test_nothing_makes_a_page_too() -> None:
+def test_an_empty_recording_still_makes_a_page() -> None:
     page = Page(usage_html.as_html(billed(recording())))
     assert "table" not in page.tags
     assert page.open == []

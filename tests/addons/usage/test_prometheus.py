@@ -88,7 +88,7 @@ def test_a_recording_of_the_standard_week_matches_the_truth(recorded: Recording)
     assert not recorded.lacks
 
 
-def test_recordings_of_drawn_weeks_are_true(recordings: Recordings) -> None:
+def test_recordings_of_random_weeks_match_the_truth(recordings: Recordings) -> None:
     """Several clusters in one Prometheus, as in a Thanos: a matcher selects one."""
     several = [drawn(seed, 36 if LONG else 8) for seed in SEEDS]
     for week, path in zip(several, recordings("drawn", several), strict=True):
@@ -116,7 +116,7 @@ def billed(found: Joined, world: World, by: By) -> Bill:
     return bill(found, world, by, {"experiment": ["experiment"], "owner": ["owner"], "team": ["team"]})
 
 
-def test_the_bill_of_jobs_is_that_of_their_truth(found: Joined, world: World) -> None:
+def test_the_bill_of_jobs_equals_the_truth(found: Joined, world: World) -> None:
     rows = {tuple(row.name.replace("/", " ").split()): row.amounts for row in billed(found, world, "job").rows}
     for (namespace, (kind, name)), job in standard_jobs().items():
         if name.startswith(GENERATED):
@@ -133,7 +133,7 @@ def test_the_bill_of_jobs_is_that_of_their_truth(found: Joined, world: World) ->
             assert amounts.paid == pytest.approx(sum(one.gpu_hours * _price(one) for one in job.pods), rel=NEAR)
 
 
-def test_the_bill_is_that_of_the_nodes(found: Joined, world: World) -> None:
+def test_the_bill_equals_the_cost_of_the_nodes(found: Joined, world: World) -> None:
     week = standard_week()
     lasts = {node.name: (min(node.last, week.end) - max(node.first, week.begin)) / HOUR for node in week.nodes}
     total = billed(found, world, "team").total.amounts
@@ -148,7 +148,7 @@ def _price(pod: PodTruth) -> float:
     return node.price / node.gpus.count
 
 
-def test_jobs_are_ranked_by_the_money_that_idled(found: Joined, world: World) -> None:
+def test_jobs_are_ranked_by_idle_cost(found: Joined, world: World) -> None:
     names = [row.name for row in billed(found, world, "job").rows]
     true = {}
     for job in standard_jobs().values():
@@ -170,7 +170,7 @@ def test_gpu_hours_are_summed_by_label(found: Joined, world: World, by: By) -> N
     assert measured == pytest.approx(true, rel=NEAR)
 
 
-def test_a_job_waited_for_its_node_and_a_gang_for_its_last_pod(found: Joined, world: World) -> None:
+def test_waits_for_nodes_and_for_the_last_pod_of_a_gang_are_measured(found: Joined, world: World) -> None:
     rows = {row.name: row.amounts for row in billed(found, world, "experiment").rows}
     assert rows["finetune-8b"].queue_longest == pytest.approx(6 + 1 / 60, rel=NEAR)
     assert rows["pretrain-7b"].gang_gpu_hours == pytest.approx((10 + 5) * 8 / 60, rel=NEAR)
@@ -198,14 +198,14 @@ def test_idle_gpus_and_fragments_are_found_and_nothing_else(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_memory_limits_that_are_near_or_were_hit_are_found(path: Path) -> None:
+def test_memory_limits_that_were_hit_or_nearly_hit_are_found(path: Path) -> None:
     near = {finding["object"].split("/")[-2]: finding for finding in check(path, "memory-limit-near-usage")}
     assert set(near) == {"index", "embedder"}
     assert "killed" in near["embedder"]["message"]
 
 
 @pytest.mark.usefixtures("world")
-def test_requests_follow_from_the_truth(path: Path) -> None:
+def test_recommended_requests_follow_from_the_true_use(path: Path) -> None:
     """Each number that is written differs from that of the truth by the steps in which people write numbers."""
     found = check(path, "requests-above-usage")
     assert len(found) > 5
@@ -229,7 +229,7 @@ def test_requests_follow_from_the_truth(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_fixed_requests_equal_the_need(path: Path) -> None:
+def test_requests_after_the_fix_equal_the_need(path: Path) -> None:
     rules = ("requests-above-usage", "requests-below-usage", "memory-limit-near-usage")
     select = [word for rule in rules for word in ("--select", rule)]
     assert check(path, *rules)

@@ -53,7 +53,7 @@ def run(fake: FakePrometheus, *arguments: str, status: int = 0) -> str:
     return result.stderr.replace(fake.url, "URL")
 
 
-def test_the_window_of_the_settings_holds_unless_another_is_given(fake: FakePrometheus) -> None:
+def test_the_window_in_the_settings_applies_unless_a_flag_gives_another(fake: FakePrometheus) -> None:
     Path("kcheck.yaml").write_text("usage: {window: 12h}\n")
     options = ["usage", "record", "--prometheus", fake.url, "--end", str(END), "--step", "5m"]
     for more, hours in (([], 12), (["--window", "1d"], 24)):
@@ -78,7 +78,7 @@ def test_a_recording_is_written(fake: FakePrometheus) -> None:
     assert os.listdir() == ["week.json.gz"]
 
 
-def test_a_recording_goes_on_where_it_stopped(fake: FakePrometheus) -> None:
+def test_an_interrupted_recording_resumes_where_it_stopped(fake: FakePrometheus) -> None:
     """However often it fails, what is written in the end is the same, byte by byte."""
     run(fake, "-o", "whole.json.gz")
     count = len(fake.asked)
@@ -109,7 +109,7 @@ def half(fake: FakePrometheus) -> None:
     fake.asked.clear()
 
 
-def test_recorded_hours_are_not_queried_again(fake: FakePrometheus) -> None:
+def test_hours_already_recorded_are_not_queried_again(fake: FakePrometheus) -> None:
     half(fake)
     run(fake)
     begins = [int(one.form["start"]) for one in fake.asked if "max_over_time(container_mem" in one.form["query"]]
@@ -126,19 +126,19 @@ def test_a_resumed_recording_keeps_its_end(fake: FakePrometheus) -> None:
 @pytest.mark.parametrize(
     "other", [("--step", "10m"), ("--window", "1d"), ("--matcher", 'a="b"'), ("--end", "2026-01-01")]
 )
-def test_a_part_of_something_else_is_kept(fake: FakePrometheus, other: tuple[str, str]) -> None:
+def test_the_partial_file_of_another_recording_is_kept(fake: FakePrometheus, other: tuple[str, str]) -> None:
     half(fake)
     before = Path("usage.json.gz.part").read_bytes()
     assert "usage.json.gz.part belongs to another recording" in run(fake, *other, status=2)
     assert Path("usage.json.gz.part").read_bytes() == before
 
 
-def test_a_damaged_part_is_refused(fake: FakePrometheus) -> None:
+def test_a_damaged_partial_file_is_refused(fake: FakePrometheus) -> None:
     Path("usage.json.gz.part").write_bytes(b"\x1f\x8b\x08 no")
     assert "usage.json.gz.part: damaged" in run(fake, status=2)
 
 
-def test_a_part_is_no_recording(fake: FakePrometheus) -> None:
+def test_a_partial_file_is_not_accepted_as_a_recording(fake: FakePrometheus) -> None:
     half(fake)
     result = CliRunner().invoke(cli, ["usage", "--from", "usage.json.gz.part"])
     assert result.exit_code == 2
@@ -153,7 +153,7 @@ def test_an_interrupted_recording_is_kept(fake: FakePrometheus, monkeypatch: pyt
     assert read("usage.json.gz.part", part=True).until == END - 24 * HOUR
 
 
-def test_credentials_are_sent_and_not_shown(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_are_sent_but_never_printed(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("token").write_text("t0ken-t0ken\n")
     Path("user").write_text("me:passw0rd")
     said = run(fake, "--token-file", "token", "--header", "X-Scope-OrgID: team")
@@ -185,25 +185,25 @@ def test_credentials_are_sent_and_not_shown(fake: FakePrometheus, monkeypatch: p
         (["--prometheus", "http://me:passw0rd@localhost"], "a password in a URL ends up in logs"),
     ],
 )
-def test_wrong_command_lines_send_no_request(fake: FakePrometheus, arguments: list[str], said: str) -> None:
+def test_a_wrong_command_line_sends_no_request(fake: FakePrometheus, arguments: list[str], said: str) -> None:
     Path("token").write_text("abcdefgh")
     assert said in " ".join(run(fake, *arguments, status=2).split())
     assert fake.asked == []
 
 
-def test_samples_have_time_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recording_ends_early_enough_for_samples_to_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time", lambda: END + 239.0)
     network = Network("http://localhost", 7 * 86_400, 60, None, (), None, None, None, (), 60)  # fmt: skip
     assert question(network, "").end == END
     assert question(network._replace(end=END + 10_000), "").end == END + 180
 
 
-def test_without_an_address_no_request_is_sent() -> None:
+def test_no_request_is_sent_without_an_address() -> None:
     result = CliRunner().invoke(cli, ["usage", "record"])
     assert (result.exit_code, "give --prometheus URL" in result.stderr) == (2, True)
 
 
-def test_an_error_is_one_line_and_no_bug(fake: FakePrometheus) -> None:
+def test_a_server_error_is_one_line_and_not_a_bug(fake: FakePrometheus) -> None:
     """As a process: what is printed, and the status."""
     fake.reply = lambda _: Reply(401)
     command = [sys.executable, "-m", "kcheck", "usage", "record", "--prometheus", fake.url]

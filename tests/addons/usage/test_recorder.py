@@ -53,7 +53,7 @@ def runs(fake: FakePrometheus, times: range = WHOLE, cores: float = 0.5, size: f
     fake.add("container_cpu_usage_seconds_total", times, lambda at: (at - times.start) * cores, **(MAIN | labels))
 
 
-def test_a_container_that_runs_all_the_time(fake: FakePrometheus) -> None:
+def test_a_container_running_all_the_time_is_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     pod = only(recorded(fake))
     assert (pod.namespace, pod.name, pod.running, pod.first, pod.last) == ("ml", "a", 4 * HOUR, BEGIN, END - 60)
@@ -64,7 +64,7 @@ def test_a_container_that_runs_all_the_time(fake: FakePrometheus) -> None:
     assert (pod.hours.seconds, pod.hours.busy) == ([HOUR] * 4, [None] * 4)
 
 
-def test_a_run_in_the_middle(fake: FakePrometheus) -> None:
+def test_a_run_inside_the_recording_has_its_own_start_and_end(fake: FakePrometheus) -> None:
     """Half an hour from 1:45 on: it is in two hours, and its first quarter of an hour is its start."""
     begin = BEGIN + HOUR + 2700
     runs(fake, range(begin + 30, begin + 1800, 60), cores=2)
@@ -77,14 +77,14 @@ def test_a_run_in_the_middle(fake: FakePrometheus) -> None:
     assert main.starting | main.cpu == {2000: 15}
 
 
-def test_the_start_of_a_pod_that_ran_before(fake: FakePrometheus) -> None:
+def test_a_pod_started_before_the_recording_keeps_the_rest_of_its_start_phase(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_start_time", WHOLE, BEGIN - 600, **A)
     main = only(recorded(fake)).containers["main"]
     assert (main.starting, main.cpu) == ({500: 4}, {500: 236})  # the 15 minutes end at minute 5
 
 
-def test_sums_of_containers_and_pairs_of_replicas(fake: FakePrometheus) -> None:
+def test_pod_sums_and_replica_pairs_are_not_counted_twice(fake: FakePrometheus) -> None:
     for replica in ("a", "b"):
         runs(fake, prometheus_replica=replica)
     runs(fake, container="proxy", cores=0.25, size=GIB / 4)
@@ -95,7 +95,7 @@ def test_sums_of_containers_and_pairs_of_replicas(fake: FakePrometheus) -> None:
     assert (pod.running, pod.hours.cpu, pod.hours.memory) == (4 * HOUR, [750] * 4, [1280] * 4)
 
 
-def test_an_outage_is_not_running_time(fake: FakePrometheus) -> None:
+def test_an_outage_does_not_count_as_running_time(fake: FakePrometheus) -> None:
     runs(fake, range(WHOLE.start, BEGIN + HOUR, 60))
     runs(fake, range(BEGIN + 2 * HOUR, END + 1, 60))
     recording = recorded(fake)
@@ -106,7 +106,7 @@ def test_an_outage_is_not_running_time(fake: FakePrometheus) -> None:
 
 
 @pytest.mark.parametrize(("scraped", "step"), [(60, 60), (30, 60), (15, 60), (120, 60), (300, 60), (60, 300)])
-def test_running_time_is_independent_of_the_interval(fake: FakePrometheus, scraped: int, step: int) -> None:
+def test_running_time_does_not_depend_on_the_scrape_interval(fake: FakePrometheus, scraped: int, step: int) -> None:
     """A run is measured to one interval or step, whichever is longer; scrapes come at second 7."""
     begin = BEGIN + 3000
     runs(fake, range(begin + 7, begin + 6000, scraped))
@@ -125,7 +125,7 @@ def test_a_peak_between_two_steps_is_seen(fake: FakePrometheus) -> None:
     assert (main.memory_peak, main.memory) == (5 * GIB, {1_080_000_000: 239, 5_400_000_000: 1})
 
 
-def test_owners_labels_and_times_are_recorded(fake: FakePrometheus) -> None:
+def test_owners_and_labels_and_times_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_info", WHOLE, 1, **A, node="n1", priority_class="high", instance="x")
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="ReplicaSet", owner_name="a-1", owner_is_controller="true")
@@ -146,14 +146,14 @@ def test_owners_labels_and_times_are_recorded(fake: FakePrometheus) -> None:
     assert (pod.created, pod.scheduled, pod.started, pod.ended) == (BEGIN - 90, BEGIN - 80, BEGIN - 70, None)
 
 
-def test_that_nothing_made_a_pod_is_recorded(fake: FakePrometheus) -> None:
+def test_a_pod_without_an_owner_is_recorded_as_such(fake: FakePrometheus) -> None:
     """Else its name would tell."""
     runs(fake)
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="<none>", owner_name="<none>", owner_is_controller="<none>")
     assert only(recorded(fake)).owners == [NOBODY]
 
 
-def test_the_controller_is_the_owner(fake: FakePrometheus) -> None:
+def test_the_controlling_owner_reference_counts_as_owner(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="Queue", owner_name="q", owner_is_controller="false")
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="Job", owner_name="j", owner_is_controller="true")
@@ -184,7 +184,7 @@ def test_restarts_and_kills_are_counted(fake: FakePrometheus) -> None:
     assert (main.restarts, main.kills, main.killed) == (2, 2, GIB)
 
 
-def test_a_kill_before_the_recording_is_none(fake: FakePrometheus) -> None:
+def test_a_kill_before_the_recording_is_not_counted(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_container_status_restarts_total", WHOLE, 3, **MAIN)
     fake.add("kube_pod_container_status_last_terminated_reason", WHOLE, 1, **MAIN, reason="OOMKilled")
@@ -192,7 +192,7 @@ def test_a_kill_before_the_recording_is_none(fake: FakePrometheus) -> None:
     assert (main.restarts, main.kills, main.killed) == (0, 0, 0)
 
 
-def test_a_kill_before_the_first_scrape_is_none(fake: FakePrometheus) -> None:
+def test_a_kill_before_the_first_scrape_is_not_counted(fake: FakePrometheus) -> None:
     """Data begins in the window, and kube-state-metrics is scraped some seconds after the kubelet."""
     runs(fake, range(BEGIN + 60, END + 1, 60))
     late = range(BEGIN + 97, END + 1, 60)
@@ -203,7 +203,7 @@ def test_a_kill_before_the_first_scrape_is_none(fake: FakePrometheus) -> None:
 
 
 @pytest.mark.parametrize("interval", [180, 240])
-def test_a_pod_that_waits_is_seen_by_rare_scrapes(fake: FakePrometheus, interval: int) -> None:
+def test_a_waiting_pod_is_seen_even_by_rare_scrapes(fake: FakePrometheus, interval: int) -> None:
     """Ten minutes may have three samples of an exporter that is scraped every four: that is not every 200 seconds."""
     runs(fake)
     scrapes = range(BEGIN - 3631, END + 1, interval)
@@ -211,7 +211,7 @@ def test_a_pod_that_waits_is_seen_by_rare_scrapes(fake: FakePrometheus, interval
     assert only(recorded(fake)).waiting == pytest.approx(7200, abs=interval)
 
 
-def test_a_pod_that_waits(fake: FakePrometheus) -> None:
+def test_the_waiting_time_of_a_pod_is_recorded(fake: FakePrometheus) -> None:
     runs(fake, pod="other")
     fake.add("kube_pod_status_phase", range(BEGIN + 30, BEGIN + 1800, 60), 1, **A, phase="Pending")
     fake.add("kube_pod_status_phase", WHOLE, 0, **{**A, "pod": "other"}, phase="Pending")
@@ -228,7 +228,7 @@ def test_pods_that_had_ended_before_are_left_out(fake: FakePrometheus) -> None:
     assert [pod.name for pod in recorded(fake).pods] == ["a", "new"]
 
 
-def test_a_pod_that_comes_back_has_not_ended(fake: FakePrometheus) -> None:
+def test_a_pod_that_is_created_again_has_not_ended(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_completion_time", WHOLE, BEGIN + 600, **A)
     fake.add("kube_pod_created", WHOLE, BEGIN - 600, **A, uid="1")
@@ -244,7 +244,7 @@ OWN: tuple[dict[str, str], ...] = (
 
 
 @pytest.mark.parametrize("own", OWN, ids=("honored", "exported"))
-def test_gpus_under_either_names(fake: FakePrometheus, own: dict[str, str]) -> None:
+def test_gpu_metrics_are_read_under_honored_and_renamed_labels(fake: FakePrometheus, own: dict[str, str]) -> None:
     """With honorLabels the labels are those of the pod, without these are renamed. An idle card is nobody's."""
     runs(fake)
     labels = CARD | (MAIN if not own else own | {f"exported_{name}": value for name, value in MAIN.items()})
@@ -265,7 +265,7 @@ def test_gpus_under_either_names(fake: FakePrometheus, own: dict[str, str]) -> N
     assert not any(lack.what in ("gpu", "tensor") for lack in recording.lacks)
 
 
-def test_slices_of_a_gpu_are_busy_by_their_engine(fake: FakePrometheus) -> None:
+def test_gpu_slices_are_busy_by_their_engine_metric(fake: FakePrometheus) -> None:
     runs(fake)
     for number, active in (("7", 0.5), ("8", 1)):
         part = CARD | MAIN | {"GPU_I_ID": number, "GPU_I_PROFILE": "1g.10gb"}
@@ -278,14 +278,14 @@ def test_slices_of_a_gpu_are_busy_by_their_engine(fake: FakePrometheus) -> None:
     assert recording.pods[0].hours.busy == [150] * 4
 
 
-def test_gpus_alone_show_that_a_pod_runs(fake: FakePrometheus) -> None:
+def test_gpu_metrics_alone_show_that_a_pod_runs(fake: FakePrometheus) -> None:
     fake.add("DCGM_FI_DEV_GPU_UTIL", WHOLE, 80, **CARD, **MAIN)
     recording = recorded(fake)
     assert (only(recording).running, only(recording).hours.busy) == (4 * HOUR, [80] * 4)
     assert {"cpu", "memory", "owners", "requests", "tensor"} <= {lack.what for lack in recording.lacks}
 
 
-def test_gpus_of_other_makers_are_recorded(fake: FakePrometheus) -> None:
+def test_gpus_of_other_vendors_are_recorded(fake: FakePrometheus) -> None:
     runs(fake)
     labels = {"gpu_id": "0", "serial_number": "S1", "card_model": "MI300X", **MAIN}
     fake.add("gpu_gfx_activity", WHOLE, 40, **labels)
@@ -295,7 +295,7 @@ def test_gpus_of_other_makers_are_recorded(fake: FakePrometheus) -> None:
     assert (card.id, card.model, card.busy, card.memory_total) == ("S1", "MI300X", {40: 240}, 1000)
 
 
-def test_numbers_of_dcgm_that_are_none(fake: FakePrometheus) -> None:
+def test_placeholder_numbers_of_dcgm_are_ignored(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("DCGM_FI_DEV_GPU_UTIL", WHOLE, 80, **CARD, **MAIN)
     fake.add("DCGM_FI_DEV_FB_USED", WHOLE, 9223372036854775794, **CARD, **MAIN)
@@ -328,7 +328,7 @@ def test_waiting_times_of_queues_are_recorded(fake: FakePrometheus) -> None:
     assert recorded(fake).waits == [QueueWait("Kueue", "gpu", "admission", 10, 3, 7.5)]
 
 
-def test_fewer_days_than_asked_for(fake: FakePrometheus) -> None:
+def test_a_recording_shorter_than_requested_says_so(fake: FakePrometheus) -> None:
     runs(fake, range(BEGIN + HOUR + 30, END + 1, 60))
     recording = recorded(fake)
     assert (recording.begin, recording.asked) == (BEGIN + HOUR, 4 * HOUR)
@@ -338,7 +338,7 @@ def test_fewer_days_than_asked_for(fake: FakePrometheus) -> None:
     ]
 
 
-def test_missing_metrics_have_a_remedy(fake: FakePrometheus) -> None:
+def test_missing_metrics_are_reported_with_a_remedy(fake: FakePrometheus) -> None:
     runs(fake)
     fake.add("kube_pod_info", WHOLE, 1, **A)
     fake.warnings = ["a store is down"]
@@ -349,7 +349,7 @@ def test_missing_metrics_have_a_remedy(fake: FakePrometheus) -> None:
     assert lacks["answers"] == "a store is down"
 
 
-def test_gpu_nodes_without_an_exporter(fake: FakePrometheus) -> None:
+def test_gpu_nodes_without_an_exporter_are_reported(fake: FakePrometheus) -> None:
     for name in ("a", "b"):
         runs(fake, pod=name)
         fake.add("kube_pod_info", WHOLE, 1, namespace="ml", pod=name, node=f"node-{name}")
@@ -359,7 +359,7 @@ def test_gpu_nodes_without_an_exporter(fake: FakePrometheus) -> None:
     assert lacks == ["no GPU metrics from 1 of 2 nodes with GPUs (node-b); install the exporter there"]
 
 
-def test_matchers_are_in_every_question(fake: FakePrometheus) -> None:
+def test_label_matchers_are_in_every_query(fake: FakePrometheus) -> None:
     runs(fake, cluster="prod")
     runs(fake, cluster="test", pod="b")
     recording = recorded(fake, matchers=('cluster="prod"',))
@@ -370,13 +370,13 @@ def test_matchers_are_in_every_question(fake: FakePrometheus) -> None:
         recorded(fake, matchers=('cluster="dev"',))
 
 
-def test_recording_without_metrics_is_an_error(fake: FakePrometheus) -> None:
+def test_a_recording_without_metrics_is_an_error(fake: FakePrometheus) -> None:
     with pytest.raises(HttpError, match="no metrics of containers or GPUs in this time; scrape /metrics/cadvisor"):
         recorded(fake)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1, 1e300])
-def test_values_that_are_none(fake: FakePrometheus, odd: float) -> None:
+def test_values_that_are_not_numbers_are_ignored(fake: FakePrometheus, odd: float) -> None:
     fake.add("container_memory_working_set_bytes", WHOLE, lambda at: odd if at % 120 else GIB, **MAIN)
     fake.add("container_memory_working_set_bytes", WHOLE, odd, **MAIN | {"container": "odd"})
     for name in ("kube_pod_created", "kube_node_info", "kube_pod_container_status_restarts_total"):

@@ -77,7 +77,7 @@ def billed(made: Recording, by: By = "team") -> Bill:
     return bill(joining.joined(made, None), nowhere(), by)
 
 
-def test_text_report_is_as_expected() -> None:
+def test_the_text_report_equals_the_expected_text() -> None:
     assert plain(usage_formats.as_text(billed(week()))) == TEXT
 
 
@@ -113,7 +113,7 @@ Not measured:
 """
 
 
-def test_text_report_compares_two_weeks() -> None:
+def test_the_text_report_compares_two_weeks() -> None:
     assert plain(usage_formats.as_text(billed(fortnight(), "job"))) == CHANGED
 
 
@@ -144,7 +144,7 @@ Prices:
 """
 
 
-def test_text_without_nodes() -> None:
+def test_the_text_report_without_nodes_has_no_prices() -> None:
     made = week()
     made.nodes = []
     text = plain(usage_formats.as_text(billed(made)))
@@ -153,17 +153,17 @@ def test_text_without_nodes() -> None:
     assert "no nodes in the recording, so no prices" in text
 
 
-def test_text_without_gpus_has_no_column_of_them() -> None:
+def test_the_text_report_without_gpus_has_no_gpu_column() -> None:
     text = plain(usage_formats.as_text(billed(recording([pod("a")]))))
     assert "GPU" not in text
     assert "Most unused cores first." in text
 
 
-def test_text_report_says_that_there_are_no_pods() -> None:
+def test_the_text_report_says_that_there_are_no_pods() -> None:
     assert "No pods in the recording.\n" in plain(usage_formats.as_text(billed(recording())))
 
 
-def test_many_rows_are_cut_in_text_alone() -> None:
+def test_only_the_text_report_cuts_many_rows() -> None:
     made = recording([pod(f"p{i}", namespace=f"n{i:03}", gpus=1, busy=i) for i in range(100)])
     text = plain(usage_formats.as_text(billed(made, "namespace")))
     assert text.count("\nn0") == 30
@@ -173,14 +173,14 @@ def test_many_rows_are_cut_in_text_alone() -> None:
 
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("made", [week(), fortnight(), recording()], ids=["week", "fortnight", "nothing"])
-def test_json_keeps_its_contract(by: By, made: Recording) -> None:
+def test_usage_json_fits_its_schema(by: By, made: Recording) -> None:
     data = json.loads(usage_formats.as_json(billed(made, by)))
     check_fields("usage", data)
     assert data["requested"]["paid"] + data["not_requested"]["paid"] == pytest.approx(data["total"]["paid"])
 
 
 @pytest.mark.parametrize("order", get_args(Order))
-def test_json_names_its_order(order: Order) -> None:
+def test_usage_json_names_its_sort_order(order: Order) -> None:
     made = bill(joining.joined(week(), None), nowhere(), "job", order=order)
     data = json.loads(usage_formats.as_json(made))
     check_fields("usage", data)
@@ -191,7 +191,7 @@ def lines(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
 
-def test_csv_has_a_line_for_each_row_with_all_numbers() -> None:
+def test_usage_csv_has_a_line_with_all_numbers_for_each_row() -> None:
     found = billed(week())
     text = usage_formats.as_csv(found)
     assert text.count("\r\n") == text.count("\n") == 1 + len(found.rows) + 3
@@ -212,6 +212,6 @@ def test_no_cell_is_a_formula(name: str) -> None:
     assert not lines(text)[0]["namespace"].lstrip().startswith(("=", "+", "-", "@", "\t"))
 
 
-def test_waits_are_said_in_words() -> None:
+def test_waiting_times_are_printed_in_words() -> None:
     made = recording([pod("a", created=0, scheduled=HOUR // 2)])
     assert "30 min" in plain(usage_formats.as_text(billed(made)))

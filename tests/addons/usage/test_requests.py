@@ -85,7 +85,7 @@ def told(result: Result) -> list[tuple[str, str]]:
     ],
     ids=["standard", "highest", "lowest", "standard changed", "by class", "by label", "other label"],
 )  # fmt: skip
-def test_needs_follow_from_tiers(
+def test_needed_requests_depend_on_the_tier(
     write: Write, priority: str, labels: str, tiers: tuple[Tier, ...], cpu: str, memory: str
 ) -> None:
     code = f"{CLASSES}---\n{job('{requests: {cpu: 32, memory: 64Gi}}', priority=priority, labels=labels)}"
@@ -96,7 +96,7 @@ def test_needs_follow_from_tiers(
     ]
 
 
-def test_one_class_alone_is_no_highest_tier(write: Write) -> None:
+def test_a_single_priority_class_does_not_count_as_the_highest_tier(write: Write) -> None:
     """Everybody may have it."""
     code = CLASSES.split("---", maxsplit=1)[0].replace("value: 1000", "value: 1000\nglobalDefault: true")
     result = checked(write, f"{code}---\n{job('{requests: {cpu: 32}}', priority='prod')}", ran(STEADY))
@@ -118,26 +118,26 @@ def test_one_class_alone_is_no_highest_tier(write: Write) -> None:
     ],
     ids=["enough", "equal limit", "limit alone", "too little CPU", "large limit", "limit below the need", "limit near the peak", "no request", "little to gain"],
 )  # fmt: skip
-def test_requests_and_limits_are_compared_with_use(
+def test_requests_and_limits_are_compared_with_measured_use(
     write: Write, resources: str, expected: list[tuple[str, str]]
 ) -> None:
     assert told(checked(write, job(resources), ran(STEADY))) == expected
 
 
-def test_little_that_nobody_uses_is_for_those_who_look(write: Write) -> None:
+def test_a_small_unused_request_is_only_an_info(write: Write) -> None:
     main = Container(cpu={90: 1000}, memory={GIB: 1000}, memory_peak=GIB)
     for cpu, word in (("300m", "info"), ("900m", "warning")):
         result = checked(write, job(f"{{requests: {{cpu: {cpu}, memory: 1200Mi}}}}"), ran(main))
         assert [one.severity.word for one in result.findings if one.rule == "requests-above-usage"] == [word]
 
 
-def test_the_rule_says_where_its_fix_is_unsafe() -> None:
+def test_a_finding_says_where_its_fix_is_unsafe() -> None:
     run = CliRunner().invoke(cli, ["explain", "requests-above-usage"])
     assert "// its fix is unsafe where" in run.output
     assert "costs: the bill or the behaviour changes; or unsafe, as said below" in run.output
 
 
-def test_equal_findings_at_one_place_have_the_worst_class(write: Write) -> None:
+def test_equal_findings_at_one_place_get_the_less_safe_class(write: Write) -> None:
     """Two containers have their request from one anchor; one of them has no more than that."""
     code = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: sum, namespace: ml}\nspec: {template: {spec: {containers: [\n"
@@ -151,7 +151,7 @@ def test_equal_findings_at_one_place_have_the_worst_class(write: Write) -> None:
     assert [(one.fix.safety, one.fix.title) for one in found if one.fix] == [("unsafe", "set cpu: 4600m")]
 
 
-def test_classes_of_fixes(write: Write) -> None:
+def test_lowering_cpu_is_safer_than_lowering_memory(write: Write) -> None:
     """Less memory may kill the next run; less CPU makes it slower at worst, unless nothing above the request is left."""
     result = checked(write, job("{requests: {cpu: 32, memory: 64Gi}}"), ran(STEADY))
     assert {one.fix.title: one.fix.safety for one in result.findings if one.fix and one.rule == "requests-above-usage"} == {
@@ -165,7 +165,7 @@ def test_classes_of_fixes(write: Write) -> None:
     ("kind", "hours", "judged"),
     [("Job", 0.4, False), ("Job", 0.6, True), ("Deployment", 20, False), ("Deployment", 30, True)],
 )
-def test_briefly_measured_workloads_are_not_judged(write: Write, kind: str, hours: float, judged: bool) -> None:
+def test_workloads_measured_too_briefly_are_not_judged(write: Write, kind: str, hours: float, judged: bool) -> None:
     api = "apps/v1" if kind == "Deployment" else "batch/v1"
     result = checked(write, job("{requests: {cpu: 32}}", kind=kind, api=api), ran(STEADY, hours=hours, kind=kind))
     assert bool(told(result)) == judged
@@ -174,7 +174,7 @@ def test_briefly_measured_workloads_are_not_judged(write: Write, kind: str, hour
     assert (usage.measured, usage.briefly, usage.unseen) == ((1, 0, 0) if judged else (0, 1, 0))
 
 
-def test_a_limit_at_which_it_was_killed_is_raised_above_it(write: Write) -> None:
+def test_a_memory_limit_at_which_a_container_was_killed_is_raised(write: Write) -> None:
     main = Container(cpu={1000: 600}, memory={2 * GIB: 600}, memory_peak=2 * GIB, kills=2, killed=4 * GIB)
     result = checked(write, job("{requests: {cpu: 1200m, memory: 4Gi}, limits: {memory: 4Gi}}"), ran(main))
     assert told(result) == [("memory-limit-near-usage", "set memory: 5800Mi")]
@@ -182,7 +182,7 @@ def test_a_limit_at_which_it_was_killed_is_raised_above_it(write: Write) -> None
     assert told(raised) == []
 
 
-def test_requests_of_a_limit_range_are_left_alone(write: Write) -> None:
+def test_requests_set_by_a_limit_range_are_left_alone(write: Write) -> None:
     limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: ml}\nspec: {limits: [{type: Container, defaultRequest: {cpu: 1, memory: 1Gi}}]}\n"
     assert told(checked(write, f"{limits}---\n{job('{}')}", ran(STEADY))) == []
 
@@ -210,7 +210,7 @@ def test_idle_gpus_are_reported(write: Write, main: Container, expected: str) ->
     assert [rule for rule, _ in told(result) if rule.endswith("idle")] == ([expected] if expected else [])
 
 
-def test_a_pod_that_came_back_on_another_gpu_held_one_at_a_time(write: Write) -> None:
+def test_a_pod_that_moved_to_another_gpu_held_one_gpu_at_a_time(write: Write) -> None:
     main = cards({0: 300}, count=2)
     main.requests = {"nvidia_com_gpu": 1}
     result = checked(write, job("{limits: {nvidia.com/gpu: 1}}"), ran(main))
@@ -219,7 +219,7 @@ def test_a_pod_that_came_back_on_another_gpu_held_one_at_a_time(write: Write) ->
     ]
 
 
-def test_gpus_of_a_job_that_asks_for_none_any_more_are_not_judged(write: Write) -> None:
+def test_gpus_are_not_judged_when_the_job_no_longer_requests_any(write: Write) -> None:
     assert told(checked(write, job("{requests: {cpu: 1}}"), ran(cards({0: 600})))) == []
 
 
@@ -261,7 +261,7 @@ def test_bad_recordings_are_refused(write: Write, case: str) -> None:
         assert "Traceback" not in run.output
 
 
-def test_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcheck.scale.usage.recording.LARGEST", 1 << 20)
     write({"usage.json.gz": gzip.compress(b" " * (2 << 20))})
     with pytest.raises(ConfigError, match="larger than"):

@@ -59,7 +59,7 @@ def test_standard_week_has_its_specified_totals() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_drawn_week_is_the_same_each_time(seed: int) -> None:
+def test_a_random_week_is_the_same_each_time(seed: int) -> None:
     first, second = truth(drawn(seed)), truth(drawn(seed))
     assert len(first) > 100
     assert {key: (one.running, one.waiting, one.gpu_hours) for key, one in first.items()} == {
@@ -96,7 +96,7 @@ def answers(url: str, query: str, at: int) -> list[tuple[dict[str, str], float]]
     return [(one["metric"], float(one["value"][1])) for one in found["data"]["result"]]
 
 
-def test_a_real_prometheus_has_what_is_true(url: str, week: Week) -> None:
+def test_a_real_prometheus_returns_the_truth(url: str, week: Week) -> None:
     pods = truth(week)
     seen = {
         (labels["namespace"], labels["pod"])
@@ -115,7 +115,7 @@ def test_a_real_prometheus_has_what_is_true(url: str, week: Week) -> None:
     assert [(labels["pod"], value) for labels, value in busy] == [("nvidia-dcgm-exporter-rch-0", 1)]
 
 
-def test_script_names_missing_programs(tmp_path: Path) -> None:
+def test_the_script_names_missing_programs(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, ROOT / "scripts" / "prometheus", "--week"],
         check=False, capture_output=True, text=True, env={"PATH": str(tmp_path)},
@@ -142,7 +142,7 @@ def test_the_script_serves_samples_until_it_is_stopped(tmp_path: Path) -> None:
         answers(url, "up", standard.END)
 
 
-def test_blocks_of_a_file_that_is_none_are_refused(programs: server.Programs, tmp_path: Path) -> None:
+def test_an_invalid_metrics_file_gives_no_blocks(programs: server.Programs, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("no samples {{{\n# EOF\n")
     with pytest.raises(server.NotStartedError, match=r"bad\.txt"):
         server.make_blocks(programs, [tmp_path / "bad.txt"], tmp_path / "blocks")
