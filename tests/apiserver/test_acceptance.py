@@ -70,21 +70,23 @@ def manifests(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("example", grid.EXAMPLES)
-def test_generated_examples_are_accepted(judge: Judge, example: str) -> None:
+def test_the_api_server_accepts_generated_examples(judge: Judge, example: str) -> None:
     files = grid.example_output(example).files
     judge.files({path: data.decode() for path, data in files.items() if path.endswith(".yaml")})
     judge.done()
 
 
 @pytest.mark.parametrize("case", grid.CASES, ids=grid.named)
-def test_generated_manifests_are_accepted(judge: Judge, case: grid.Case) -> None:
+def test_the_api_server_accepts_generated_manifests(judge: Judge, case: grid.Case) -> None:
     files = grid.made(case)[1].files
     judge.files({path: data.decode() for path, data in files.items() if path.endswith(".yaml")})
     judge.done()
 
 
 @pytest.mark.parametrize("example", TRAINING)
-def test_examples_before_and_after_their_fixes(judge: Judge, example: str, tmp_path: Path) -> None:
+def test_the_api_server_accepts_examples_before_and_after_their_fixes(
+    judge: Judge, example: str, tmp_path: Path
+) -> None:
     folder = shutil.copytree(ROOT / "examples" / example, tmp_path / example)
     judge.files(manifests(folder))
     result = CliRunner().invoke(cli, ["fix", str(folder), "--unsafe-fixes", "--info", "--fail-on", "never"])
@@ -94,7 +96,7 @@ def test_examples_before_and_after_their_fixes(judge: Judge, example: str, tmp_p
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_good_and_fixed_examples_of_rules(judge: Judge, group: str) -> None:
+def test_the_api_server_accepts_good_and_fixed_examples_of_rules(judge: Judge, group: str) -> None:
     asked = [
         (f"{rule.name} {side}", thing)
         for rule in rules.load()

@@ -57,7 +57,7 @@ def answers(running: Server) -> bool:
         return False
 
 
-def test_binaries_are_named_by_the_environment() -> None:
+def test_the_environment_names_the_binaries() -> None:
     assert server.programs({}) is None
     assert server.programs({"KCHECK_APISERVER": "/a", "KCHECK_ETCD": ""}) is None
     assert server.programs({"KCHECK_APISERVER": "/a", "KCHECK_ETCD": "/e"}) == Programs("/a", "/e")
@@ -134,7 +134,7 @@ POD: Object = {
 }
 
 
-def test_a_pod_is_taken_and_left_out_of_the_store(client: Client) -> None:
+def test_a_pod_is_accepted_and_not_stored(client: Client) -> None:
     assert client.create(POD, dry_run=True).taken
     assert client.get(POD).status == 404
 
@@ -145,12 +145,12 @@ def test_a_misspelt_field_is_refused(client: Client) -> None:
     assert 'unknown field "spec.nodeSelektor"' in answer.message
 
 
-def test_missing_fields_have_their_places(client: Client) -> None:
+def test_missing_fields_are_reported_with_their_places(client: Client) -> None:
     answer = client.create({**POD, "spec": {"containers": [{"name": "main"}]}}, dry_run=True)
     assert answer.causes == [("FieldValueRequired", "spec.containers[0].image")]
 
 
-def test_warnings_are_heard(client: Client) -> None:
+def test_warnings_of_the_api_server_are_returned(client: Client) -> None:
     answer = client.create({**POD, "spec": {**POD["spec"], "nodeSelector": {"beta.kubernetes.io/os": "linux"}}}, dry_run=True)  # fmt: skip
     assert answer.taken
     (warning,) = answer.warnings
@@ -164,7 +164,7 @@ def test_a_kind_without_a_definition_is_not_served(api: Server) -> None:
     connection.close()
 
 
-def test_versions_that_are_gone_are_refused(client: Client) -> None:
+def test_removed_api_versions_are_refused(client: Client) -> None:
     budget: Object = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": {"name": "one"}}
     assert client.create(budget).status == 404
 
@@ -196,7 +196,7 @@ spec:
 """
 
 
-def test_definitions_are_given_when_a_kind_is_asked_for(api: Server, tmp_path: Path) -> None:
+def test_custom_resource_definitions_are_installed_when_a_kind_is_requested(api: Server, tmp_path: Path) -> None:
     """Two projects may define versions of the same kind."""
     for version in ("v1", "v2"):
         (tmp_path / f"{version}.yaml").write_text(CRD.format(version=version))

@@ -34,7 +34,7 @@ def bad(tmp_path: Path) -> Path:
     return file
 
 
-def test_defects_are_found(chromium: Browser, bad: Path) -> None:
+def test_the_browser_checks_find_planted_defects(chromium: Browser, bad: Path) -> None:
     with browser.shown(chromium, bad, Look(1280, "light")) as one:
         assert "hello" in one.console
         assert [request.rpartition("/")[2] for request in one.requests] == ["bad.html", "missing.png"]

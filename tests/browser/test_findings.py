@@ -69,7 +69,7 @@ def settled(one: Shown) -> list[dict[str, str]]:
     return found
 
 
-def test_severities_rules_clusters_folders_and_texts_narrow_what_is_shown(page: Shown) -> None:
+def test_filters_by_severity_rule_cluster_folder_and_text_narrow_the_findings(page: Shown) -> None:
     every = visible(page)
     own = page.page
     own.get_by_role("checkbox", name="info").uncheck()
@@ -96,7 +96,7 @@ def test_severities_rules_clusters_folders_and_texts_narrow_what_is_shown(page: 
     assert page.console == []
 
 
-def test_filters_are_in_the_address_and_come_back_with_it(page: Shown) -> None:
+def test_filters_are_stored_in_the_address_and_restored_from_it(page: Shown) -> None:
     own = page.page
     own.get_by_role("checkbox", name="warning").uncheck()
     own.get_by_role("searchbox").fill("subnet & <b>")
@@ -115,7 +115,7 @@ def test_filters_are_in_the_address_and_come_back_with_it(page: Shown) -> None:
     assert page.console == []
 
 
-def test_the_keyboard_is_enough(page: Shown) -> None:
+def test_the_filters_work_by_keyboard_alone(page: Shown) -> None:
     own = page.page
     own.get_by_role("searchbox").focus()
     own.keyboard.type("subnet")
@@ -127,7 +127,7 @@ def test_the_keyboard_is_enough(page: Shown) -> None:
     assert page.console == []
 
 
-def test_without_scripts_everything_is_there(file: Path, chromium: Browser) -> None:
+def test_the_page_without_scripts_shows_everything(file: Path, chromium: Browser) -> None:
     context = chromium.new_context(java_script_enabled=False)
     try:
         own = context.new_page()
@@ -140,7 +140,7 @@ def test_without_scripts_everything_is_there(file: Path, chromium: Browser) -> N
         context.close()
 
 
-def test_two_thousand_findings_are_filtered(chromium: Browser, write: Write, tmp_path: Path) -> None:
+def test_two_thousand_findings_can_be_filtered(chromium: Browser, write: Write, tmp_path: Path) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: train-{0}}}\nspec:\n  parallelism: 64\n  completions: 64\n  template:\n    spec:\n      containers:\n        - {{name: a, image: a/b, resources: {{limits: {{nvidia.com/gpu: 8}}}}}}\n"
     write({f"{number % 10}/{number}.yaml": job.format(number) for number in range(300)})
     file = printed(tmp_path / "page.html", "--info")
@@ -155,7 +155,7 @@ def test_two_thousand_findings_are_filtered(chromium: Browser, write: Write, tmp
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("payloads", [corpus.PAYLOADS, corpus.PAYLOADS[:2]], ids=len)
-def test_nothing_of_a_repository_runs(payloads: tuple[str, ...], chromium: Browser, write: Write) -> None:
+def test_scripts_from_a_repository_never_run(payloads: tuple[str, ...], chromium: Browser, write: Write) -> None:
     folder = write(corpus.files(payloads))
     file = printed(folder / "page.html", "--info", "--show-undecided")
     with browser.shown(chromium, file, SCREEN) as one:

@@ -56,7 +56,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser, printed: Callable[[s
         yield one
 
 
-def test_a_page_says_nothing_in_the_console_and_asks_for_nothing(view: Shown) -> None:
+def test_a_page_logs_nothing_and_requests_nothing(view: Shown) -> None:
     assert view.console == []
     assert view.requests == [view.page.url]
 
@@ -65,30 +65,30 @@ def test_a_page_does_not_scroll_sideways(view: Shown) -> None:
     assert view.found("wide") == []
 
 
-def test_text_can_be_read(view: Shown) -> None:
+def test_text_has_enough_contrast_and_size(view: Shown) -> None:
     assert view.found("contrast") == []
     assert view.found("tiny") == []
 
 
-def test_headings_are_in_order(page: Shown) -> None:
+def test_headings_are_in_the_right_order(page: Shown) -> None:
     assert page.found("headings") == []
 
 
-def test_controls_and_pictures_have_names(page: Shown) -> None:
+def test_controls_and_pictures_have_accessible_names(page: Shown) -> None:
     found = browser.roles(page.page)
     assert [one for one in found if (one.is_focusable or one.role in NAMED) and not one.name.strip()] == []
     assert page.found("pictures") == []
     assert page.found("links") == []
 
 
-def test_tab_reaches_every_control_in_order_and_shows_where_it_is(page: Shown) -> None:
+def test_tab_reaches_every_control_in_order_with_visible_focus(page: Shown) -> None:
     wanted = page.found("stops")
     stops = browser.tab_stops(page.page, len(wanted) + 1)
     assert [one["what"] for one in stops] == [one["what"] for one in wanted]
     assert [one["what"] for one in stops if not one["ring"] or not one["seen"]] == []
 
 
-def test_enter_and_space_open_folded_parts(page: Shown) -> None:
+def test_enter_and_space_open_collapsed_parts(page: Shown) -> None:
     for summary in page.page.locator("summary").all():
         if not summary.is_visible():  # in another one that is closed
             continue
@@ -98,7 +98,7 @@ def test_enter_and_space_open_folded_parts(page: Shown) -> None:
             assert summary.evaluate("one => one.parentElement.open") is not before
 
 
-def test_paper_shows_all(chromium: Browser, printed: Callable[[str], Path]) -> None:
+def test_a_printed_page_shows_all_parts(chromium: Browser, printed: Callable[[str], Path]) -> None:
     for name in COMMANDS:
         with browser.shown(chromium, printed(name), PAPER) as one:
             assert one.found("hidden", "details > *, table, tr, td, svg, section") == []

@@ -145,7 +145,7 @@ def test_action_declares_its_inputs() -> None:
         assert "${{" not in own.get("run", "")
 
 
-def test_expressions_name_what_there_is() -> None:
+def test_expressions_use_only_existing_inputs_and_outputs() -> None:
     known = {f"inputs.{name}" for name in ACTION["inputs"]}
     known |= {"steps.python.outputs.python-path"}
     for own in STEPS:
@@ -178,9 +178,7 @@ if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 @pytest.mark.parametrize(
     ("version", "what"), [("", str(ROOT)), ("0.1.0", f"{GIT}@v0.1.0"), ("v0.1.0", f"{GIT}@v0.1.0"), ("1; ls", f"{GIT}@v1; ls")]
 )  # fmt: skip
-def test_the_action_installs_the_version_that_is_asked_for(
-    version: str, what: str, workspace: Path, tmp_path: Path
-) -> None:
+def test_the_action_installs_the_requested_version(version: str, what: str, workspace: Path, tmp_path: Path) -> None:
     python, log = executable(tmp_path / "python", PYTHON), tmp_path / "log"
     known = {"steps.python.outputs.python-path": str(python), "inputs.version": version}
     ran = run("install", workspace, known, LOG=str(log))
@@ -195,11 +193,11 @@ def test_the_action_installs_the_version_that_is_asked_for(
 # --- checking
 
 
-def test_action_without_inputs_checks_all(echo: Path, workspace: Path) -> None:
+def test_the_action_without_inputs_checks_everything(echo: Path, workspace: Path) -> None:
     assert arguments(echo, workspace, {}) == ["check", "--format", "github", "--"]
 
 
-def test_all_inputs_become_flags(echo: Path, workspace: Path) -> None:
+def test_all_inputs_of_the_action_become_flags(echo: Path, workspace: Path) -> None:
     inputs = {
         "paths": "infra  deploy", "nodes": "train=1000 50", "price": "30", "baseline": "known.json", "fail-on": "error",
         "diff-base": "v1", "args": "--info --select network",
@@ -211,7 +209,7 @@ def test_all_inputs_become_flags(echo: Path, workspace: Path) -> None:
     ]  # fmt: skip
 
 
-def test_lines_hold_paths_with_spaces(echo: Path, workspace: Path) -> None:
+def test_input_lines_can_hold_paths_with_spaces(echo: Path, workspace: Path) -> None:
     found = arguments(echo, workspace, {"paths": "my infra\n\n*.tf\n$(ls)\n"})
     assert found[found.index("--") + 1 :] == ["my infra", "*.tf", "$(ls)"]
     found = arguments(echo, workspace, {"paths": "infra deploy\n"})
@@ -219,7 +217,7 @@ def test_lines_hold_paths_with_spaces(echo: Path, workspace: Path) -> None:
 
 
 @pytest.mark.parametrize("evil", ["$(touch hacked)", "`touch hacked`", "; touch hacked", '"; touch hacked; "'])
-def test_inputs_are_never_run(evil: str, echo: Path, workspace: Path) -> None:
+def test_inputs_are_never_run_as_shell_code(evil: str, echo: Path, workspace: Path) -> None:
     names = ("paths", "nodes", "price", "baseline", "diff-base", "fail-on", "args")
     arguments(echo, workspace, dict.fromkeys(names, evil), GITHUB_BASE_REF=evil)
     assert not list(workspace.iterdir())
@@ -234,7 +232,7 @@ def test_inputs_are_never_run(evil: str, echo: Path, workspace: Path) -> None:
         ("abc", "main", ["--diff-base", "abc"]),
     ],
 )
-def test_pull_requests_are_compared_with_their_base(
+def test_a_pull_request_is_compared_with_its_base(
     given: str, base: str, expected: list[str], echo: Path, workspace: Path
 ) -> None:
     found = arguments(echo, workspace, {"diff-base": given}, GITHUB_BASE_REF=base)
@@ -242,12 +240,12 @@ def test_pull_requests_are_compared_with_their_base(
 
 
 @pytest.mark.parametrize(("given", "flag"), [("true", "--baseline"), ("false", "--no-baseline")])
-def test_baseline_input_becomes_a_flag(given: str, flag: str, echo: Path, workspace: Path) -> None:
+def test_the_baseline_input_becomes_a_flag(given: str, flag: str, echo: Path, workspace: Path) -> None:
     assert flag in arguments(echo, workspace, {"baseline": given})
 
 
 @pytest.mark.parametrize("status", ["0", "1", "2", "3"])
-def test_findings_are_there_to_upload_however_kcheck_ends(status: str, echo: Path, workspace: Path) -> None:
+def test_findings_are_written_for_upload_at_every_exit_status(status: str, echo: Path, workspace: Path) -> None:
     known = {"steps.install.outputs.kcheck": str(echo), "inputs.sarif": "true"}
     ran = run("check", workspace, known, STATUS=status)
     assert ran.status == int(status)
@@ -293,7 +291,7 @@ def test_the_gitlab_job_installs_and_reports(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", JOBS)
-def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, workspace: Path) -> None:
+def test_the_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, workspace: Path) -> None:
     job = JOBS[name]
     base = commit(workspace, CLUSTER.replace("TIER", "Standard"))
     commit(workspace, CLUSTER.replace("TIER", "Free"))
@@ -317,7 +315,7 @@ def test_gitlab_job_finds_what_a_merge_request_adds(name: str, kcheck: Path, wor
 
 
 @pytest.mark.slow
-def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> None:
+def test_findings_of_a_pull_request_fail_the_job(kcheck: Path, workspace: Path) -> None:
     base = commit(workspace, CLUSTER.replace("TIER", "Standard"))
     commit(workspace, CLUSTER.replace("TIER", "Free"))
     known = {"steps.install.outputs.kcheck": str(kcheck), "inputs.sarif": "true", "inputs.diff-base": base}
@@ -331,7 +329,7 @@ def test_findings_of_a_pull_request_fail_it(kcheck: Path, workspace: Path) -> No
 
 
 @pytest.mark.slow
-def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: Path) -> None:
+def test_paths_start_at_the_top_of_the_repository_in_any_working_directory(kcheck: Path, workspace: Path) -> None:
     (workspace / "infra").mkdir()
     commit(workspace / "infra", CLUSTER.replace("TIER", "Free"))
     (workspace / "infra" / ".git").rename(workspace / ".git")
@@ -344,6 +342,6 @@ def test_places_are_told_from_the_top_wherever_it_runs(kcheck: Path, workspace: 
 
 
 @pytest.mark.medium
-def test_nothing_relevant_passes(kcheck: Path, workspace: Path) -> None:
+def test_a_repository_without_relevant_files_passes(kcheck: Path, workspace: Path) -> None:
     ran = run("check", workspace, {"steps.install.outputs.kcheck": str(kcheck), "inputs.sarif": "true"})
     assert ran.status == 0, ran.text

@@ -206,7 +206,9 @@ def hostile_names(top: Path, folder: Path, names: Iterable[str]) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-def test_each_name_as_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_hostile_file_name_as_first_argument_is_only_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     outside = hostile_names(tmp_path, tmp_path, [name])
     (tmp_path / "main.tf").write_text(CLUSTER.replace("var.nodes", "2000"))
@@ -219,7 +221,7 @@ def test_each_name_as_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert ("free-control-plane" in done.output) == (command == "check")
 
 
-def test_an_option_behind_the_files_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_option_after_the_files_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "main.tf").write_text(CLUSTER)
     for command in ("check", "fix"):
@@ -228,7 +230,7 @@ def test_an_option_behind_the_files_is_an_error(tmp_path: Path, monkeypatch: pyt
         assert "--fail-on=never is not a file; with --hook, options come before files" in done.output
 
 
-def test_hooks_are_those_of_the_table() -> None:
+def test_the_published_hooks_have_the_documented_settings() -> None:
     assert [hook["id"] for hook in HOOKS] == ["kcheck", "kcheck-fix"]
     for hook in HOOKS:
         assert hook["language"] == "python"
@@ -246,12 +248,12 @@ def test_hooks_are_those_of_the_table() -> None:
         ("a.tf.md", False), ("MyKustomization", False), ("live/eks/terragrunt.hcl", True), ("root.hcl", True),
     ],
 )  # fmt: skip
-def test_files_that_start_the_hooks(path: str, wanted: bool) -> None:
+def test_only_relevant_files_start_the_hooks(path: str, wanted: bool) -> None:
     for hook in HOOKS:
         assert bool(re.search(hook["files"], path)) == wanted
 
 
-def test_hooks_start_for_all_that_may_matter() -> None:
+def test_hooks_start_for_every_relevant_file_name() -> None:
     for hook in HOOKS:
         assert all(re.search(hook["files"], f"a/b{suffix}") for suffix in SUFFIXES)
         assert all(
@@ -295,12 +297,12 @@ def test_an_irrelevant_commit_runs_nothing(repository: Repository) -> None:
 
 
 @pytest.mark.slow
-def test_hook_passes_on_all_files(repository: Repository) -> None:
+def test_the_hook_passes_on_all_files(repository: Repository) -> None:
     assert repository.pre_commit("run", "--all-files").status == 0
 
 
 @pytest.mark.slow
-def test_the_fix_changes_nobodys_bill(tmp_path: Path, home: Path, source: Path) -> None:
+def test_the_fix_hook_applies_no_fix_that_costs_money(tmp_path: Path, home: Path, source: Path) -> None:
     repository = Repository(tmp_path / "repository", home, source, ("kcheck-fix",))
     repository.pre_commit("install")
     done = repository.commit({"infra/main.tf": CLUSTER, "infra/terraform.tfvars": LARGE})
@@ -309,7 +311,7 @@ def test_the_fix_changes_nobodys_bill(tmp_path: Path, home: Path, source: Path) 
 
 
 @pytest.mark.slow
-def test_the_fix_changes_files_and_fails_as_pre_commit_expects(tmp_path: Path, home: Path, source: Path) -> None:
+def test_the_fix_hook_changes_files_and_fails_as_pre_commit_expects(tmp_path: Path, home: Path, source: Path) -> None:
     repository = Repository(tmp_path / "repository", home, source, ("kcheck-fix",))
     repository.pre_commit("install")
     done = repository.commit({"job.yaml": JOB, "README.md": "# a\n"})

@@ -25,7 +25,7 @@ def mistakes(data: object, schema: str = "settings") -> list[str]:
     return [message for _, message in schemas.differences(known, schema, "setting", "the settings")]
 
 
-def test_all_in_the_order_of_the_file() -> None:
+def test_mistakes_are_listed_in_the_order_of_the_file() -> None:
     text = "fail_on: 1\nclusters:\n  - {rot: .}\n  - {root: ., nodes: 0}\nx: 1\nexclude: [a, 2, 3]\nw: 1\n"
     document = next(iter(yaml.documents(Source("a.yaml", text.encode()))))
     assert document.root is not None
@@ -43,7 +43,7 @@ def test_all_in_the_order_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("key", ["0", "07", "7", "+1", "=1", "", "a.b", "a/b", "~1", "[0]"])
-def test_any_key_is_found(key: str) -> None:
+def test_a_mistake_under_any_key_is_found(key: str) -> None:
     assert mistakes({"severity": {key: 1}}) == [f"severity.{key} must be one of error, warning, info, not 1"]
     assert mistakes({key: 1})[0].startswith(f"there is no setting {key}; ")
 
@@ -58,11 +58,11 @@ def test_any_key_is_found(key: str) -> None:
         (Fraction(1, 3), []),
     ],
 )
-def test_numbers_are_exact(price: Fraction | int, expected: list[str]) -> None:
+def test_numbers_are_compared_exactly(price: Fraction | int, expected: list[str]) -> None:
     assert mistakes({"price": price}) == expected
 
 
-def test_data_that_the_validator_cannot_take_is_one_mistake() -> None:
+def test_data_that_the_validator_cannot_read_is_one_mistake() -> None:
     deep: object = []
     for _ in range(300):
         deep = [deep]
@@ -94,6 +94,6 @@ def test_every_schema_keyword_has_a_message(name: str) -> None:
     st.dictionaries(st.sampled_from(sorted(schemas.load("settings")["properties"])), DATA),
     st.dictionaries(st.text(max_size=3), DATA, max_size=1),
 )
-def test_yes_and_no_as_the_reference_says(data: dict[str, Any], more: dict[str, Any]) -> None:
+def test_the_validator_agrees_with_the_reference_implementation(data: dict[str, Any], more: dict[str, Any]) -> None:
     whole = {**data, **more}
     assert (mistakes(whole) == []) == jsonschema.Draft202012Validator(schemas.load("settings")).is_valid(whole)

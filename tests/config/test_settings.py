@@ -88,7 +88,7 @@ def test_settings_come_from_the_nearest_common_folder(write: Write) -> None:
     assert settings.load([]).nodes == {"": 10}
 
 
-def test_search_ends_at_the_repository(write: Write) -> None:
+def test_the_search_for_settings_ends_at_the_repository(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 10\n", "repo/.git/HEAD": "", "repo/main.tf": ""})
     assert settings.load(["repo"]) == Config()
 
@@ -104,12 +104,12 @@ def test_settings_are_read_from_pyproject(write: Write) -> None:
     assert found.places["nodes"] == "pyproject.toml:5"
 
 
-def test_pyproject_without_a_table_is_passed_over(write: Write) -> None:
+def test_a_pyproject_without_a_kcheck_table_is_skipped(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 10\n", "app/pyproject.toml": '[project]\nname = "tool.kcheck"\n'})
     assert settings.load(["app"]).nodes == {"": 10}
 
 
-def test_settings_that_nobody_wrote_by_hand(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_settings_file_that_is_too_large_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kcheck.text.files.disk.MAX_BYTES", 20)
     write(
         {"a/kcheck.yaml": "nodes: 10 # 789 123456789\n", "b/pyproject.toml": "[tool.kcheck]\nnodes = 10\n#" + "x" * 30}
@@ -120,7 +120,7 @@ def test_settings_that_nobody_wrote_by_hand(write: Write, monkeypatch: pytest.Mo
         settings.load(["b"])
 
 
-def test_paths_are_relative_to_the_file(write: Write) -> None:
+def test_paths_in_settings_are_relative_to_the_settings_file(write: Write) -> None:
     write(
         {
             "infra/kcheck.yaml": "var_files: [prod.tfvars]\nclusters: [{root: ., var_files: [../x.tfvars]}]\n",
@@ -181,7 +181,7 @@ def test_wrong_settings_are_refused(text: str, message: str, write: Write) -> No
     assert "Traceback" not in run.output
 
 
-def test_all_mistakes_are_said_at_once(write: Write) -> None:
+def test_all_mistakes_in_settings_are_reported_at_once(write: Write) -> None:
     write({"kcheck.yaml": "noodes: 10\nprice: x\n", "main.tf": ""})
     said = CliRunner().invoke(cli, ["check"]).stderr.splitlines()
     assert said[-2:] == [
@@ -207,14 +207,14 @@ def test_all_mistakes_are_said_at_once(write: Write) -> None:
     ]
 
 
-def test_whole_numbers_may_have_a_point(write: Write) -> None:
+def test_whole_numbers_may_be_written_with_a_decimal_point(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 300.0\nprice: 98.5\n"})
     assert settings.load(["."]).nodes == {"": 300}
     assert settings.load(["."]).price == 9850
 
 
 @pytest.mark.parametrize("price", ["inf", "nan", "+inf"])
-def test_toml_numbers_without_end(price: str, write: Write) -> None:
+def test_infinite_toml_numbers_are_refused(price: str, write: Write) -> None:
     write({"pyproject.toml": f"[tool.kcheck]\nprice = {price}\n"})
     with pytest.raises(ConfigError, match="is not a number"):
         settings.load(["."])
@@ -231,7 +231,7 @@ _DATA = st.recursive(
 
 @pytest.mark.medium
 @given(st.dictionaries(_WORDS, _DATA, max_size=4).map(json.dumps) | st.text("clusters:[]{}-&*!|>\n #'\"1."))
-def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_settings_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     file = tmp_path_factory.mktemp("any") / "kcheck.yaml"
     file.write_text(text, encoding="utf-8")
     with contextlib.suppress(ConfigError):  # nothing else may come out
@@ -258,7 +258,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         ("not_ignorable: [network]\nsuppressions: [{rule: kubenet-retiring, reason: z}]\n", "suppressions: kubenet-retiring cannot be"),
     ],
 )  # fmt: skip
-def test_names_that_do_not_exist(text: str, message: str, write: Write) -> None:
+def test_unknown_names_in_settings_are_refused(text: str, message: str, write: Write) -> None:
     write({"kcheck.yaml": text, "main.tf": CLUSTER})
     run = CliRunner().invoke(cli, ["check"])
     assert run.exit_code == 2
@@ -278,7 +278,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
-def test_published_schema_agrees(text: str, write: Write) -> None:
+def test_the_published_schema_agrees_with_kcheck(text: str, write: Write) -> None:
     """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
     write({"kcheck.yaml": text})
     data = yaml.safe_load(text.replace("2027-02-31", "'2027-02-31'"))
@@ -297,7 +297,7 @@ def test_published_schema_agrees(text: str, write: Write) -> None:
 # --- what they change
 
 
-def test_nodes_flag_overrides_the_settings(write: Write) -> None:
+def test_the_nodes_flag_overrides_the_settings(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 450\n", "main.tf": CLUSTER})
     assert "kubenet-beyond-400-nodes" in rules()
     assert "kubenet-beyond-400-nodes" not in rules(effective_config((".",), None, {"nodes": ("300",)}))
@@ -323,7 +323,7 @@ def test_environments_of_one_root_have_separate_targets(write: Write) -> None:
     assert [related.message for related in finding.related][1:] == ["also aks/.@none:azurerm_kubernetes_cluster.main"]
 
 
-def test_manifests_belong_to_the_cluster_that_names_them(write: Write) -> None:
+def test_manifests_belong_to_the_cluster_that_lists_them(write: Write) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 500, template: {spec: {containers: [{name: a, image: busybox}]}}}\n"
     other = CLUSTER.replace("300", "3").replace('"train"', '"small"')
     write({
@@ -338,7 +338,7 @@ def test_manifests_belong_to_the_cluster_that_names_them(write: Write) -> None:
     }  # fmt: skip
 
 
-def test_exclude_select_ignore_severity(write: Write) -> None:
+def test_settings_exclude_files_and_select_and_ignore_rules(write: Write) -> None:
     write(
         {
             "kcheck.yaml": "exclude: ['**/old', 'b/*.tf']\n",
@@ -357,7 +357,7 @@ def test_exclude_select_ignore_severity(write: Write) -> None:
     assert [(f.rule, f.severity) for f in found] == [("kubenet-retiring", Severity.INFO)]
 
 
-def test_limits_are_raised(write: Write) -> None:
+def test_limits_are_raised_by_the_settings(write: Write) -> None:
     group = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 21.0"\n  eks_managed_node_groups = { a = { max_size = 700 } }\n}\n'
     write({"main.tf": group})
     assert rules() == ["dns-not-scaled", "pool-over-quota"]
@@ -375,13 +375,13 @@ def test_limits_are_raised(write: Write) -> None:
         ("cluster.pool: {value: 9, reason: a}", {"cluster.pool": 9}),
     ],
 )  # fmt: skip
-def test_limits_have_the_names_that_rules_use(limits: str, found: dict[str, int], write: Write) -> None:
+def test_limits_have_the_same_names_in_settings_and_rules(limits: str, found: dict[str, int], write: Write) -> None:
     write({"kcheck.yaml": f"limits:\n  {limits}\n"})
     assert found.items() <= settings.load(["."]).limits.items()
 
 
 @pytest.mark.medium
-def test_a_suppression_silences_its_path_only(write: Write) -> None:
+def test_a_suppression_silences_only_its_path(write: Write) -> None:
     base = "suppressions:\n  - {rule: kubenet-retiring, reason: next year, path: a}\n"
     write({"kcheck.yaml": base, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     assert sorted(rules()) == [
@@ -470,7 +470,7 @@ def test_a_comment_without_brackets_is_reported(write: Write) -> None:
     assert "unused-suppression" not in rules()
 
 
-def test_targets_of_clusters_that_are_not_there(write: Write) -> None:
+def test_a_target_for_an_unknown_cluster_is_refused(write: Write) -> None:
     write({"main.tf": CLUSTER})
     run = CliRunner().invoke(cli, ["check", "--nodes", "trian=100"])
     assert run.exit_code == 2
@@ -486,7 +486,7 @@ def test_suppressions_of_undecided_checks_are_not_unused(write: Write) -> None:
     assert "unused-suppression" in rules()
 
 
-def test_rules_of_ones_own(write: Write) -> None:
+def test_custom_rules_are_loaded_from_the_settings(write: Write) -> None:
     write({"kcheck.yaml": "rules: [policy]\n", "policy/naming/name-without-team.yaml": OWN, "main.tf": CLUSTER})
     assert "name-without-team" in rules()
     write({"policy/naming/name-without-team.yaml": OWN.replace('problem: "!cluster.name', 'problem: "!cluster.nam')})
@@ -556,7 +556,7 @@ def test_a_pattern_matches_files_and_folders(path: str, pattern: str, expected: 
 
 
 @pytest.mark.medium
-def test_no_settings_cost_nothing(write: Write) -> None:
+def test_a_run_without_settings_imports_no_parser_for_them(write: Write) -> None:
     """Without a settings file neither YAML nor JSON nor TOML is imported for it."""
     write({"main.tf": ""})
     code = "import sys; from kcheck.config import settings; settings.load(['.']); print(sorted({'yaml', 'tomllib'} & set(sys.modules)))"
@@ -573,6 +573,8 @@ def test_no_settings_cost_nothing(write: Write) -> None:
         ("ignore later", "", "Suppression names no rule"),
     ],
 )
-def test_the_headline_names_the_fault_of_a_suppression(comment: str, settings: str, told: str, write: Write) -> None:
+def test_the_headline_names_what_is_wrong_with_a_suppression(
+    comment: str, settings: str, told: str, write: Write
+) -> None:
     write({"main.tf": f"# kcheck: {comment}\n{CLUSTER}", "kcheck.yaml": settings})
     assert f"unused-suppression: {told}" in CliRunner().invoke(cli, ["check"]).output

@@ -27,7 +27,7 @@ NUMBERS = list(dates.numbers())
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: "/".join(path.parts[-2:]))
-def test_a_profile_says_when_it_was_checked(file: Path) -> None:
+def test_every_profile_says_when_it_was_checked(file: Path) -> None:
     if file.name in WORDS:
         return
     for document in file.read_text().split("\n---\n"):
@@ -55,7 +55,7 @@ def test_numbers_of_high_confidence_had_a_recent_source_when_checked(one: Dated)
     assert (checked - dated).days <= (90 if one.topic in ("prices", "versions", "retirements") else 365)
 
 
-def test_the_page_of_numbers_has_both_days() -> None:
+def test_the_page_of_numbers_shows_both_days() -> None:
     rows = [line.split(" | ") for line in (ROOT / "docs" / "limits.md").read_text().splitlines()]
     days = {row[0].split('"')[1]: (row[3], row[4]) for row in rows if len(row) > 6 and 'id="' in row[0]}
     own = {one.name.partition(".")[2]: one.entry for one in dates.entries()}
@@ -88,7 +88,7 @@ def test_old_numbers_are_reported(
     )
 
 
-def test_the_oldest_of_each_topic_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_number_of_each_topic_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
     found = [
         entry("limits.a.b", "2025-03-01"),
@@ -112,13 +112,13 @@ def test_an_old_release_is_reported(released: str, said: str, monkeypatch: pytes
     assert list(dates.old([])) == ([f"kcheck {__version__} is of {said}"] if said else [])
 
 
-def test_the_day_of_a_release_is_that_of_the_changelog() -> None:
+def test_the_release_day_comes_from_the_changelog() -> None:
     released = load_script("compile_data.py").released
     assert released(f"# Changelog\n\n## {__version__} - 2026-05-25\n\n## 0.0.9 - 2025-01-01\n") == "2026-05-25"
     assert released(f"## {__version__} - unreleased\n\n## 0.0.9 - 2025-01-01\n") == ""
 
 
-def test_the_head_of_a_table_is_none_of_its_entries() -> None:
+def test_the_header_of_a_profile_is_not_one_of_its_entries() -> None:
     found = [*profiles.table("eks"), *profiles.workloads(), *profiles.modules(), *profiles.oldest("eks")]
     assert not set(profiles.HEAD) & set(found)
 
@@ -153,7 +153,7 @@ def test_limits_prints_outdated_numbers() -> None:
 
 
 @pytest.mark.medium
-def test_an_age_is_counted_from_the_day_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_age_of_a_number_is_counted_from_the_day_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KCHECK_TODAY", "2027-06-30")
     assert "before 2027-01-01." in run("--older-than", "180d").stderr
     monkeypatch.setenv("KCHECK_TODAY", "soon")
@@ -168,7 +168,7 @@ def test_limits_refuses_an_invalid_age(age: str) -> None:
 
 
 @pytest.mark.medium
-def test_limits_as_json() -> None:
+def test_limits_are_printed_as_json() -> None:
     found = json.loads(run("autoscaler.version_skew", "--format", "json").stdout)
     assert found["version"] == 1
     (number,) = found["numbers"]

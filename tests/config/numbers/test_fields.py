@@ -90,7 +90,7 @@ def test_an_attribute_that_needs_another_is_not_written_alone(profile: str, why:
 _READ = re.compile(r'\.(?:text|number|flag|texts|mapping|raw)\("(\w+)"\)')
 
 
-def test_fields_that_code_reads_are_in_a_table() -> None:
+def test_fields_read_by_code_are_in_a_table() -> None:
     names = {name for owner in owners() for table in profiles.table(owner).values() for name in table}
     code = (path.read_text() for path in Path(inventory.__file__).parent.rglob("*.py"))
     assert {name for text in code for name in _READ.findall(text)} - names == set()

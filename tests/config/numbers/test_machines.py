@@ -44,31 +44,31 @@ managedNodeGroups:
         ("Standard_D8as_v4", True), ("Standard_E8as_v4", True), ("Standard_D8as_v5", False), ("Standard_D8s_v4", False),
     ],
 )  # fmt: skip
-def test_machines_with_a_large_local_disk_boot_from_it(size: str, fits: bool | None, check: Check) -> None:
+def test_machines_with_a_large_local_disk_use_it_for_booting(size: str, fits: bool | None, check: Check) -> None:
     assert sizes.ephemeral(size, 8) is fits
     assert ("slow-boot-disk" in names(check({"main.tf": AKS.format(size=size)}))) == bool(fits)
 
 
 @pytest.mark.parametrize(("ami", "told"), [("", True), ("    ami: auto\n", True), ("    ami: ami-0123456789\n", False)])
-def test_an_image_of_ones_own_is_not_that_of_the_family(ami: str, told: bool, check: Check) -> None:
+def test_a_custom_image_is_not_taken_for_the_image_of_the_family(ami: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": f"{GROUP}    amiFamily: AmazonLinux2\n{ami}"}))
     assert ("retired-node-image" in found) == told
 
 
-def test_the_most_of_a_group_is_not_how_many_it_starts_with(check: Check) -> None:
+def test_the_fix_for_a_group_without_a_maximum_writes_its_maximum_size(check: Check) -> None:
     found = check({"cluster.yaml": GROUP}, Config(nodes={"": 100})).findings
     (change,) = next(f.fix.changes for f in found if f.rule == "pool-capped-by-default" and f.fix)
     assert change.origin.missing is not None
     assert change.origin.missing.path == ("maxSize",)
 
 
-def test_a_pool_without_a_known_name_is_called_by_its_address(check: Check) -> None:
+def test_a_pool_without_a_known_name_is_named_by_its_address(check: Check) -> None:
     text = AKS.format(size="Standard_D8s_v3").replace('"system"', "var.pool")
     (message,) = [f.message for f in check({"main.tf": text}).findings if f.rule == "slow-boot-disk"]
     assert message.startswith("Pool azurerm_kubernetes_cluster.main")
 
 
-def test_fixed_pool_size_is_not_a_maximum(check: Check) -> None:
+def test_a_fixed_pool_size_is_not_a_maximum(check: Check) -> None:
     pool = 'module "aks" {\n  source              = "Azure/aks/azurerm"\n  version             = "10.2.0"\n  cluster_name        = "train"\n'
     pool += '  resource_group_name = "train"\n  location            = "westus2"\n}\n'
     assert "pool-capped-by-default" not in names(check({"main.tf": pool}, Config(nodes={"": 1000})))
@@ -82,7 +82,7 @@ def test_fixed_pool_size_is_not_a_maximum(check: Check) -> None:
         ("ct5p-hightpu-4t", None, 0),
     ],
 )
-def test_google_machines_have_their_accelerator_and_ssds(name: str, accelerator: str | None, ssds: int) -> None:
+def test_google_machine_types_have_their_accelerators_and_ssds(name: str, accelerator: str | None, ssds: int) -> None:
     assert (own.accelerator(name), own.local_ssds(name)) == (accelerator, ssds)
 
 
@@ -97,7 +97,7 @@ def test_google_machines_have_their_accelerator_and_ssds(name: str, accelerator:
         ("ack", "ecs.g7.xlarge", 16), ("ack", "ecs.no9.large", None), ("eks", "no9.large", None), ("gke", "custom", None), ("aks", "", None),
     ],
 )  # fmt: skip
-def test_memory_of_machines_is_in_the_tables(cloud: str, name: str, gib: float | None) -> None:
+def test_the_memory_of_machine_types_is_in_the_tables(cloud: str, name: str, gib: float | None) -> None:
     assert machines.memory(cloud, name) == (None if gib is None else gib * 2**30)
 
 
@@ -118,12 +118,14 @@ def test_memory_of_machines_is_in_the_tables(cloud: str, name: str, gib: float |
         ("gke", "big", None, None),
     ],
 )
-def test_vcpus_and_accelerators_are_in_the_tables(cloud: str, name: str, vcpus: int | None, gpus: int | None) -> None:
+def test_vcpus_and_accelerators_of_machine_types_are_in_the_tables(
+    cloud: str, name: str, vcpus: int | None, gpus: int | None
+) -> None:
     found = machines.machine(cloud, name) or machines.Machine(None, None)
     assert (found.vcpus, found.gpus) == (vcpus, gpus)
 
 
-def test_a_promotion_is_the_size_without_it_but_for_its_quota() -> None:
+def test_a_promotion_size_equals_the_normal_size_except_for_its_quota() -> None:
     assert machines.memory("aks", "Standard_D14_v2_Promo") == machines.memory("aks", "Standard_D14_v2")
     assert machines.family("aks", "Standard_D14_v2_Promo") == "standardDv2PromoFamily"
     assert machines.family("aks", "Standard_DS2_v2_Promo") == "standardDSv2PromoFamily"
@@ -160,7 +162,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {{
 
 
 @pytest.mark.parametrize(("size", "told"), [("Standard_NV36ads_A10_v5", True), ("Standard_NV6ads_A10_v5", False)])
-def test_part_of_a_gpu_is_not_reported_as_unshared(size: str, told: bool, check: Check) -> None:
+def test_a_partial_gpu_is_not_reported_as_unshared(size: str, told: bool, check: Check) -> None:
     tree = {"main.tf": AKS.format(size="Standard_D8s_v5") + POOL.format(size=size), "serve.yaml": SERVICE}
     assert ("gpu-not-shared" in names(check(tree))) == told
 
@@ -185,7 +187,7 @@ def test_machines_with_accelerators_are_recognised(cloud: str, name: str, has: b
         ("ecs.g8i.48xlarge", 1024),
     ],
 )
-def test_memory_of_ecs_types_is_computed(name: str, gigabytes: int) -> None:
+def test_the_memory_of_ecs_types_is_computed(name: str, gigabytes: int) -> None:
     assert machines.memory("ack", name) == gigabytes << 30
 
 

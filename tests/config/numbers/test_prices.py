@@ -126,7 +126,9 @@ def price(world: World, name: str = "gpu") -> Price | None:
         (AKS + POOL % (1, 1, 9, "Standard_ND96ISR_H100_v5"), Price(98_320, "Standard_ND96ISR_H100_v5", "on demand", "westus2")),
     ],
 )  # fmt: skip
-def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable[..., World]) -> None:
+def test_a_pool_has_the_list_price_of_its_machine(
+    code: str, expected: Price | None, built: Callable[..., World]
+) -> None:
     assert price(built(code), "p1" if "azurerm" in code else "gpu") == expected
 
 
@@ -139,7 +141,7 @@ def test_list_price_of_a_pool(code: str, expected: Price | None, built: Callable
         ("", "us-central1"),
     ],
 )
-def test_prices_come_from_the_region_or_the_nearest_known_one(region: str, of: str) -> None:
+def test_prices_come_from_the_region_or_the_nearest_known_region(region: str, of: str) -> None:
     found = machines.price("gke", "n2-standard-8", spot=False, region=region)
     assert found is not None
     assert found.region == of
@@ -155,7 +157,7 @@ def test_prices_differ_by_region() -> None:
     assert own.mills > other.mills
 
 
-def test_a_module_pool_is_priced_with_its_accelerators(built: Callable[..., World]) -> None:
+def test_a_pool_of_a_module_is_priced_with_its_accelerators(built: Callable[..., World]) -> None:
     code = """
 module "gke" {
   source     = "terraform-google-modules/kubernetes-engine/google"
@@ -179,14 +181,14 @@ module "gke" {
     )
 
 
-def test_given_price_goes_first(built: Callable[..., World]) -> None:
+def test_the_price_given_by_the_user_overrides_the_list_price(built: Callable[..., World]) -> None:
     code = EKS % 'instance_types = ["p5.48xlarge"]'
     assert price(built(code, Config(price=9_800))) == Price(98_000)
     environment = Environment(".", price=150)
     assert price(built(code, Config(price=9_800, environments=(environment,)))) == Price(1_500)
 
 
-def test_one_node_costs(built: Callable[..., World]) -> None:
+def test_one_node_has_the_list_price_or_the_given_price(built: Callable[..., World]) -> None:
     def rate(config: Config) -> object:
         world = built(EKS % 'instance_types = ["p5.48xlarge"]', config)
         (pool,) = world.inventory.pools
@@ -205,7 +207,7 @@ def test_one_node_costs(built: Callable[..., World]) -> None:
         (["X"], "1.5 node-hours", None, []),
     ],
 )  # fmt: skip
-def test_cost_of_pools_together(
+def test_the_cost_of_several_pools_is_added_up(
     types: list[str], hours: str, paid: str | None, rates: list[tuple[int, str, int]],
     built: Callable[..., World],
 ) -> None:  # fmt: skip
@@ -235,7 +237,7 @@ def test_waste_counts_only_growing_pools(write: Write) -> None:
 @pytest.mark.parametrize(
     ("mills", "expected"), [(5_000_000, "5,000"), (55_040, "55.04"), (5_000, "5"), (145, "0.14"), (123_456, "123")]
 )
-def test_mills_are_formatted_as_dollars(mills: int, expected: str) -> None:
+def test_prices_in_mills_are_formatted_as_dollars(mills: int, expected: str) -> None:
     assert dollars(mills) == expected
 
 
@@ -247,7 +249,7 @@ def test_a_list_in_another_currency_is_counted_in_dollars() -> None:
     assert found == Price(round(34_742 / own.rate), "ecs.gn7e-c16g1.4xlarge", "on demand", "cn-hangzhou")
 
 
-def test_a_price_of_another_region_names_both() -> None:
+def test_a_price_from_another_region_names_both_regions() -> None:
     regions = ("", "us-east-1", "eu-central-1")
     found = [machines.price("eks", "p4d.24xlarge", spot=False, region=region) for region in regions]
     assert [one and one.region for one in found] == ["us-east-1", "us-east-1", "us-east-1 for eu-central-1"]
@@ -256,7 +258,7 @@ def test_a_price_of_another_region_names_both() -> None:
     assert own.region == "westeurope"
 
 
-def test_a_cluster_of_eks_has_the_region_of_its_provider(built: Callable[..., World]) -> None:
+def test_an_eks_cluster_has_the_region_of_its_provider(built: Callable[..., World]) -> None:
     provider = 'provider "aws" {\n  region = "eu-central-1"\n}\n'
     found = price(built(provider + EKS % 'instance_types = ["p4d.24xlarge"]'))
     assert found is not None

@@ -30,7 +30,7 @@ def is_complete(entry: profiles.ProfileValue) -> bool:
     )
 
 
-def test_entries_are_complete() -> None:
+def test_every_profile_entry_is_complete() -> None:
     assert len(ENTRIES) > 1000
     assert [name for name, entry in ENTRIES if not is_complete(entry)] == []
 
@@ -39,7 +39,7 @@ PRICED = [cloud for cloud in CLOUDS if profiles.prices(cloud)]
 
 
 @pytest.mark.parametrize("cloud", PRICED)
-def test_prices_say_what_they_are(cloud: str) -> None:
+def test_price_profiles_have_a_region_and_a_confidence(cloud: str) -> None:
     table = profiles.prices(cloud)
     assert table is not None
     assert table.region
@@ -50,7 +50,7 @@ def test_prices_say_what_they_are(cloud: str) -> None:
 
 
 @pytest.mark.parametrize("cloud", PRICED)
-def test_prices_are_of_known_machines(cloud: str) -> None:
+def test_prices_exist_only_for_known_machines(cloud: str) -> None:
     table = profiles.prices(cloud)
     assert table is not None
     on_demand = [pair for group in table.on_demand.values() for pair in group.items()]
@@ -69,7 +69,7 @@ def test_every_cloud_has_prices() -> None:
 
 
 @pytest.mark.parametrize("cloud", PRICED)
-def test_prices_elsewhere_are_of_known_machines(cloud: str) -> None:
+def test_regional_prices_exist_only_for_known_machines(cloud: str) -> None:
     own = profiles.prices(cloud)
     assert own is not None
     assert own.region not in {table.region for table in own.elsewhere}
@@ -80,7 +80,7 @@ def test_prices_elsewhere_are_of_known_machines(cloud: str) -> None:
         assert {name for group in table.spot.values() for name in group} <= there
 
 
-def test_table_names_settings_that_exist() -> None:
+def test_tables_name_only_existing_settings() -> None:
     for cloud in CLOUDS:
         for fields in profiles.table(cloud).values():
             for name, field in fields.items():
@@ -89,7 +89,7 @@ def test_table_names_settings_that_exist() -> None:
                     assert field["unset"] in profiles.settings(cloud)
 
 
-def test_words_are_explained() -> None:
+def test_every_word_of_the_rules_has_a_type_and_a_meaning() -> None:
     for subject, fields in SUBJECTS.items():
         names = [field.name for field in fields]
         assert len(names) == len(set(names)), subject

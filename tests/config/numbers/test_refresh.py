@@ -94,9 +94,7 @@ def test_flags_are_read_from_tags(tmp_path: Path, flag_file: Path) -> None:
 
 
 @pytest.mark.parametrize("pin", ["commit", "v0.37.0"])
-def test_flags_of_an_autoscaler_made_of_the_core_are_those_of_the_core(
-    pin: str, tmp_path: Path, flag_file: Path
-) -> None:
+def test_autoscalers_built_on_the_core_have_the_flags_of_the_core(pin: str, tmp_path: Path, flag_file: Path) -> None:
     repository, core = tmp_path / "gits" / "autoscaler.git", tmp_path / "gits" / "cluster-autoscaler"
     committed(core, "v0.37.0", {"pkg/config/flags/flags.go": 'var o = fs.IntVar(&p.o.Old, "old", 12, "a")'})
     commit = subprocess.run(["git", "-C", str(core), "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
@@ -161,7 +159,7 @@ CNI, SOURCE = "amazon-vpc-cni-k8s", "pkg/vpc/vpc_ip_resource_limit.go"
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("addresses", "changed"), [(10, False), (20, True)])
-def test_interfaces_are_read_from_the_cni(addresses: int, changed: bool, tmp_path: Path) -> None:
+def test_interface_counts_are_read_from_the_cni_source(addresses: int, changed: bool, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     committed(tmp_path / "gits" / CNI, "v1", {SOURCE: ENI % addresses})
     committed(tmp_path / "gits" / "autoscaler", "v1", {EC2: ""})
@@ -187,7 +185,7 @@ SIZE = """	"Standard_{name}": {{
 
 
 @pytest.mark.slow
-def test_sizes_are_read_from_the_autoscaler(tmp_path: Path) -> None:
+def test_machine_sizes_are_read_from_the_autoscaler_source(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     sizes = [
         ("ND512_XL_v9", "standardNDXLFamily", 512, 2097152, 8),  # new
@@ -216,7 +214,7 @@ AMAZON = """// generated at 2026-12-24T13:44:30Z for us-east-1
 """
 
 
-def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
+def test_prices_are_read_from_generated_karpenter_files(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     committed(tmp_path / "gits" / "karpenter-provider-aws", "v1", {f"{PRICES}zz_generated.pricing_aws.go": AMAZON})
     regions = {"us-central1": {"on_demand": {"a2-highgpu-1g": 3.5}}, "us-east4": {"spot": {"a3-megagpu-8g": 20}}}
@@ -233,7 +231,7 @@ def test_prices_are_read_from_what_karpenter_generates(tmp_path: Path) -> None:
     assert "p5.48xlarge 50041" in found.stdout
 
 
-def test_charts_are_read_from_their_tags(tmp_path: Path) -> None:
+def test_chart_versions_are_read_from_their_tags(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "any" / "charts.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("# Ours.\ncluster-autoscaler:\n  checked: 2026-01-01\n  major: 9\n  minors: {}\n")
@@ -355,7 +353,7 @@ def test_versions_are_read_from_the_calendar_of_a_cloud(
     ]
 
 
-def test_a_calendar_counts_more_than_endoflife_date(tmp_path: Path) -> None:
+def test_the_calendar_of_a_cloud_overrides_endoflife_date(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "eks" / "versions.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(
@@ -369,7 +367,7 @@ def test_a_calendar_counts_more_than_endoflife_date(tmp_path: Path) -> None:
     assert (found.returncode, found.stdout, path.read_text()) == (0, "", before)
 
 
-def test_corrected_versions_are_left_alone(tmp_path: Path) -> None:
+def test_manually_corrected_versions_are_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "selfmanaged" / "versions.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(VERSIONS.replace("effect: none", "effect: none\ncorrected: [36]"))
@@ -380,7 +378,7 @@ def test_corrected_versions_are_left_alone(tmp_path: Path) -> None:
     ]
 
 
-def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> None:
+def test_retirements_missing_on_their_page_are_named(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "aks" / "retirements.yaml"
     path.parent.mkdir(parents=True)
     blob = "https://github.com/MicrosoftDocs/azure-aks-docs/blob/main"
@@ -415,7 +413,7 @@ def test_retirements_that_a_page_no_longer_says_are_named(tmp_path: Path) -> Non
     ]
 
 
-def test_retirements_are_read_in_release_notes(tmp_path: Path) -> None:
+def test_retirements_are_read_from_release_notes(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "aks" / "retirements.yaml"
     path.parent.mkdir(parents=True)
     notes = "https://github.com/Azure/AKS/releases/tag/2026-09-04"
@@ -458,7 +456,7 @@ PROTO = """message Quota {
 """
 
 
-def test_quotas_are_held_against_the_api(tmp_path: Path) -> None:
+def test_quotas_are_compared_with_the_api(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "gke" / "quotas.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(
@@ -474,7 +472,7 @@ def test_quotas_are_held_against_the_api(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_types_with_gpus_in_the_price_list_of_alibaba_cloud_are_named(tmp_path: Path) -> None:
+def test_new_gpu_types_in_the_alibaba_cloud_price_list_are_named(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     names = ["ecs.gn7i-c8g1.2xlarge", "ecs.gn99-c8g1.2xlarge", "ecs.ebmgn99.xlarge", "ecs.sn99.large"]
     files = {f"{PRICES}initial-on-demand-prices.json": json.dumps({"cn-hangzhou": dict.fromkeys(names, 1.5)})}
@@ -484,7 +482,9 @@ def test_types_with_gpus_in_the_price_list_of_alibaba_cloud_are_named(tmp_path: 
     assert said.endswith(" has and the file has not: ebmgn99.xlarge, gn99-c8g1.2xlarge")
 
 
-def test_fields_need_kubernetes_validate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refreshing_fields_needs_the_kubernetes_validate_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "kubernetes_validate.py").write_text("raise ImportError")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     found = refreshed(tmp_path, "fields")
@@ -492,7 +492,9 @@ def test_fields_need_kubernetes_validate(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.stderr == "fields: kubernetes-validate, which has the fields of core kinds, is not installed\n"
 
 
-def test_releases_after_those_of_the_fields_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kubernetes_releases_newer_than_the_field_tables_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     fields, gits = importlib.import_module("derive.fields"), importlib.import_module("derive.gits")
     monkeypatch.setattr(fields, "CRDS", ("x/one v1.9.0 a.yaml", "x/one v1.9.0 b.yaml", "x/two v0.1.0 a.yaml"))
@@ -505,7 +507,7 @@ def test_releases_after_those_of_the_fields_are_named(tmp_path: Path, monkeypatc
     assert gits.told == ["fields: x/one has v1.10.0, the table has v1.9.0"]
 
 
-def test_the_repositories_are_those_that_the_parts_read(tmp_path: Path) -> None:
+def test_the_list_of_repositories_equals_what_the_parts_read(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "profiles", tmp_path / "profiles")
     found = refreshed(tmp_path, "--repositories").stdout.splitlines()
     assert {

@@ -22,7 +22,7 @@ ALL = [
 
 
 @pytest.mark.parametrize(("cloud", "one"), ALL)
-def test_retirement_is_complete(cloud: str, one: retirements.Retirement) -> None:
+def test_every_retirement_is_complete(cloud: str, one: retirements.Retirement) -> None:
     assert one.ends.year > 2015
     assert one.confidence in ("high", "medium")
     assert one.sources
@@ -33,7 +33,7 @@ def test_retirement_is_complete(cloud: str, one: retirements.Retirement) -> None
     assert any(name in rule.entries() for rule in rules.load())
 
 
-def test_a_size_has_one_retirement() -> None:
+def test_a_machine_size_has_only_one_retirement() -> None:
     families = machines.tables_of("aks")["families"]
     sizes = [f"Standard_{entry.split(' ')[0]}" for line in families.values() for entry in line.split(", ")]
     found = {size: [one.key for one in retirements.find("aks", "machine", size)] for size in sizes}
@@ -56,7 +56,7 @@ def test_a_size_has_one_retirement() -> None:
         ("Standard_DC4as_v5", None), ("Standard_NP20s", "np"),
     ],
 )  # fmt: skip
-def test_names_of_sizes(size: str, key: str | None) -> None:
+def test_retired_machine_sizes_are_found_by_name(size: str, key: str | None) -> None:
     assert [one.key for one in retirements.find("aks", "machine", size)] == ([key] if key else [])
 
 
@@ -67,7 +67,7 @@ def test_names_of_sizes(size: str, key: str | None) -> None:
         ("AzureContainerLinux", None), ("AzureLinux3", None), ("Windows2025", None),
     ],
 )  # fmt: skip
-def test_names_of_images(os_sku: str, key: str | None) -> None:
+def test_retired_images_are_found_by_name(os_sku: str, key: str | None) -> None:
     assert [one.key for one in retirements.find("aks", "image", os_sku)] == ([key] if key else [])
 
 
@@ -99,7 +99,9 @@ resource "azurerm_kubernetes_cluster" "main" {
         ("2031-01-01", "error"),
     ],
 )  # fmt: skip
-def test_the_day_grades(check: Check, monkeypatch: pytest.MonkeyPatch, day: str, severity: str) -> None:
+def test_the_severity_of_a_retirement_depends_on_the_day(
+    check: Check, monkeypatch: pytest.MonkeyPatch, day: str, severity: str
+) -> None:
     """A year of warning before the day, and an error from the day itself on."""
     monkeypatch.setenv("KCHECK_TODAY", day)
     found = [
@@ -153,7 +155,7 @@ def test_ubuntu_2004_is_retired_on_confidential_machines(check: Check, machine: 
     assert found.get("retired-node-image", "").endswith("maintained until 2027-03-17") is fires
 
 
-def test_network_policies_end_earlier_with_windows(check: Check) -> None:
+def test_network_policies_on_windows_are_retired_earlier(check: Check) -> None:
     windows = """
     resource "azurerm_kubernetes_cluster_node_pool" "windows" {
       name                  = "win"
@@ -172,19 +174,19 @@ def test_network_policies_end_earlier_with_windows(check: Check) -> None:
 
 
 @pytest.mark.parametrize("name", ["AL2_x86_64", "al2_x86_64_gpu", "AL2", "al2@latest", "AmazonLinux2"])
-def test_amazon_linux_2_has_many_names(name: str) -> None:
+def test_amazon_linux_2_is_found_under_all_its_names(name: str) -> None:
     assert retirements.find("eks", "image", name)
 
 
 @pytest.mark.parametrize("name", ["AL2023_x86_64_NVIDIA", "al2023@latest", "AmazonLinux2023", "AL2023"])
-def test_amazon_linux_2023_stays(name: str) -> None:
+def test_amazon_linux_2023_is_not_retired(name: str) -> None:
     assert not retirements.find("eks", "image", name)
 
 
 @pytest.mark.parametrize(
     ("image", "fires"), [("AliyunLinux", True), ("CentOS", True), ("AliyunLinux3", False), ("ContainerOS", False)]
 )
-def test_images_of_ack(check: Check, image: str, fires: bool) -> None:
+def test_retired_ack_images_are_found(check: Check, image: str, fires: bool) -> None:
     code = f"""
     resource "alicloud_cs_managed_kubernetes" "main" {{
       name = "train"

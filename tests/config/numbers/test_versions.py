@@ -65,7 +65,7 @@ ENDED, DEARER = "unsupported-kubernetes", "extended-support-price"
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_windows_follow_each_other(cloud: str) -> None:
+def test_support_windows_of_versions_follow_each_other(cloud: str) -> None:
     found = versions(cloud)
     assert found is not None
     assert found.effect
@@ -113,7 +113,7 @@ def test_versions_near_their_end_of_support_are_reported(
 
 
 @pytest.mark.parametrize("code", [EKS, AKS, GKE])
-def test_a_version_older_than_all_known_ones_ended_at_a_day_or_before(check: Check, code: str) -> None:
+def test_a_version_older_than_all_known_ones_has_an_upper_bound_for_its_end(check: Check, code: str) -> None:
     files = {"main.tf": code.replace("VERSION", "1.11").replace("PLAN", "")}
     (found,) = (one for one in check(files).findings if one.rule == ENDED)
     assert found.message.endswith(" or before")
@@ -131,13 +131,15 @@ def test_unwritten_versions_are_not_judged(check: Check, code: str) -> None:
      (EKS, "1.33", STANDARD, "support_type EXTENDED in upgrade_policy it is supported until 2027-07-29"),
      (GKE, "1.33", "", "release channel EXTENDED it is supported until 2027-06-03")],
 )  # fmt: skip
-def test_longer_support_is_named_while_it_lasts(check: Check, code: str, version: str, plan: str, longer: str) -> None:
+def test_extended_support_is_named_while_it_lasts(
+    check: Check, code: str, version: str, plan: str, longer: str
+) -> None:
     files = {"main.tf": code.replace("VERSION", version).replace("PLAN", plan)}
     found = next(one for one in check(files).findings if one.rule == ENDED)
     assert [longer in text for text in found.details[1:]] == ([True] if longer else [])
 
 
-def test_the_day_decides(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_day_of_the_run_decides_the_support_status(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
     for day in ("2027-01-25", "2027-01-26", "2027-03-27", "2028-03-26", "2028-03-27"):
         monkeypatch.setenv("KCHECK_TODAY", day)
@@ -155,7 +157,7 @@ def test_the_day_decides(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     ("source", "version", "policy"),
     [("20.31.0", "cluster_version", "cluster_upgrade_policy"), ("21.0.0", "kubernetes_version", "upgrade_policy")],
 )
-def test_module_passes_its_support_plan_to_the_cluster(check: Check, source: str, version: str, policy: str) -> None:
+def test_a_module_passes_its_support_plan_to_the_cluster(check: Check, source: str, version: str, policy: str) -> None:
     def code(extra: str) -> Mapping[str, str]:
         call = f'module "eks" {{\n  source = "terraform-aws-modules/eks/aws"\n  version = "{source}"\n'
         return {"main.tf": f'{call}  {version} = "1.33"\n{extra}\n}}\n'}
@@ -171,7 +173,9 @@ def test_module_passes_its_support_plan_to_the_cluster(check: Check, source: str
     [(1200, "tier-xl", "8 s", "$1.65"), (12_000, "tier-2xl", "43 s", "$3.40"), (20_000, "tier-4xl", "50 s", "$6.90"),
      (50_000, "tier-8xl", "2 min", "$13.90")],
 )  # fmt: skip
-def test_a_tier_that_is_enough_is_named(check: Check, nodes: int, tier: str, seconds: str, price: str) -> None:
+def test_a_sufficient_control_plane_tier_is_named(
+    check: Check, nodes: int, tier: str, seconds: str, price: str
+) -> None:
     code = {"main.tf": EKS.replace("VERSION", "1.35").replace("PLAN", "")}
     found = next(
         one for one in check(code, Config(nodes={"": nodes})).findings if one.rule == "control-plane-not-provisioned"
