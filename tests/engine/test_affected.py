@@ -125,7 +125,7 @@ def seen(findings: list[Finding], folder: Path) -> Iterator[tuple[str, str, int,
 
 
 @given(st.data(), trees())
-def test_a_partial_run_judges_as_a_whole_one(data: st.DataObject, files: dict[str, str]) -> None:
+def test_a_partial_run_judges_objects_as_a_whole_run_does(data: st.DataObject, files: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         changed = data.draw(st.lists(st.sampled_from(sorted(files)), unique=True, min_size=1))
@@ -174,7 +174,7 @@ def test_a_partial_run_finds_all_that_a_commit_causes(data: st.DataObject, files
         (("kcheck.yaml",), {*JOBS, "infra/a/main.tf", "infra/b/main.tf"}, "2 clusters, 4 pools, 3 workloads checked."),
     ],
 )
-def test_hook_reports_findings_that_a_commit_can_change(
+def test_the_hook_reports_findings_that_a_commit_can_change(
     changed: tuple[str, ...], found: set[str], judged: str, write: Write
 ) -> None:
     files = {

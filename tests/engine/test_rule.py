@@ -29,11 +29,11 @@ pool "b" {
         pytest.param("@@\n }\n\n-pool \"b\" {\n+pool \"c\" {\n", '"b"', '"c"', id="an-empty-line-is-context"),
     ],
 )  # fmt: skip
-def test_hunks_change_the_lines_that_they_name(diff: str, old: str, new: str) -> None:
+def test_a_hunk_changes_the_lines_that_it_names(diff: str, old: str, new: str) -> None:
     assert patched({"main.tf": POOLS}, diff) == {"main.tf": POOLS.replace(old, new)}
 
 
-def test_a_hunk_finds_its_file() -> None:
+def test_a_hunk_without_a_file_name_finds_its_file() -> None:
     files = {"main.tf": POOLS, "kcheck.yaml": "nodes: 10\n"}
     assert patched(files, "@@\n-nodes: 10\n+nodes: 20\n") == files | {"kcheck.yaml": "nodes: 20\n"}
 
@@ -46,6 +46,6 @@ def test_a_hunk_finds_its_file() -> None:
         pytest.param('@@ pool "c" {\n-  size = 1\n', 0, id="below-no-such-line"),
     ],
 )
-def test_a_hunk_without_its_one_place_is_refused(hunk: str, places: int) -> None:
+def test_a_hunk_that_fits_no_single_place_is_refused(hunk: str, places: int) -> None:
     with pytest.raises(ValueError, match=f"^{places} places of `bad` have the lines of this hunk:\n{hunk[:5]}"):
         patched({"main.tf": POOLS}, hunk)

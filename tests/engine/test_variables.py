@@ -48,7 +48,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, [*arguments, "--rules", "policies"])
 
 
-def test_all_expressions_and_texts_may_name_variables(write: Write) -> None:
+def test_all_expressions_and_texts_of_a_rule_may_use_variables(write: Write) -> None:
     write({PATH: RULE, "main.tf": POOL.replace("MAX", "100")})
     found = run("check", "--select", "pool-wide").output
     assert "pool-wide: Pool gpu may add 90 nodes; it's {wide}" in found
@@ -56,13 +56,13 @@ def test_all_expressions_and_texts_may_name_variables(write: Write) -> None:
     assert "help: keep 90 nodes" in found
 
 
-def test_variables_that_double_have_an_end(write: Write) -> None:
+def test_variables_that_grow_without_bound_are_refused(write: Write) -> None:
     doubled = "".join(f"  v{n + 1}: variables.v{n} + variables.v{n}\n" for n in range(60))
     write({PATH: RULE.replace("when:", f"  v0: pool.max_nodes\n{doubled}when:"), "main.tf": POOL})
     assert "variable v11 is over 20,000 letters" in run("check").output
 
 
-def test_a_variable_is_evaluated_only_where_it_decides(write: Write) -> None:
+def test_a_variable_is_evaluated_only_where_its_value_matters(write: Write) -> None:
     lazy = RULE.replace("pool.max_nodes - pool.min_nodes", "pool.max_nodes / (pool.min_nodes - 10)")
     lazy = lazy.replace("problem: variables.both", "problem: pool.min_nodes != 10 && variables.both")
     write({PATH: lazy, "main.tf": POOL.replace("MAX", "100")})
@@ -105,7 +105,7 @@ def test_explain_shows_variables_by_name(write: Write) -> None:
         ("when: pool.autoscaled", "when: variables.spare", ":6:10: `pool.max_nodes - pool.min_nodes`: this is a number; a"),
     ],
 )  # fmt: skip
-def test_mistakes_have_the_place_where_they_are_written(write: Write, old: str, new: str, expected: str) -> None:
+def test_mistakes_in_variables_are_reported_at_their_place(write: Write, old: str, new: str, expected: str) -> None:
     text = re.sub(rf"\b{old}\b", new, RULE) if old == "spare" else RULE.replace(old, new, 1)
     write({PATH: text})
     found = CliRunner().invoke(cli, ["rules", "--test", "policies"])
@@ -113,7 +113,7 @@ def test_mistakes_have_the_place_where_they_are_written(write: Write, old: str, 
     assert f"{PATH}{expected}" in found.output
 
 
-def test_policies_have_the_variables_of_a_rule(write: Write) -> None:
+def test_exported_policies_contain_the_variables_of_a_rule(write: Write) -> None:
     rule = """\
 summary: Large job
 severity: warning
@@ -133,14 +133,14 @@ message: "Job {workload.name} has {variables.large} GPUs"
     assert "variables.large" in spec["validations"][0]["messageExpression"]
 
 
-def test_texts_and_comments_are_not_variables() -> None:
+def test_names_in_texts_and_comments_are_not_variables() -> None:
     found = bodies([Variable("a", "pool.nodes"), Variable("b", "variables.a + 1 // all")])
     assert found == {"a": "pool.nodes", "b": "(pool.nodes + 1 // all\n)"}
     text = "x == 'variables.a' && y.variables.a && variables.a > 1 // variables.a"
     assert expanded(text, found) == "x == 'variables.a' && y.variables.a && pool.nodes > 1 // variables.a"
 
 
-def test_a_place_in_an_expanded_text_is_that_of_the_variable() -> None:
+def test_a_position_in_an_expanded_text_is_that_of_the_variable() -> None:
     variables = [Variable("a", "pool.x + 1"), Variable("b", "2 * variables.a")]
     text = "f(variables.b) && pool.y"
     long = expanded(text, bodies(variables))

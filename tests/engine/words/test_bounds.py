@@ -71,7 +71,7 @@ def test_a_check_that_agrees_at_both_bounds_is_decided(
     assert all(one.fix is None and "440 to 110,440 addresses" in one.help for one in found)
 
 
-def test_bounds_beyond_all_numbers_leave_it_undecided(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_beyond_64_bits_leave_a_check_undecided(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """CEL has numbers of 64 bits."""
 
     def read(_thing: object, _world: object) -> Amount:
@@ -84,7 +84,7 @@ def test_bounds_beyond_all_numbers_leave_it_undecided(write: Write, monkeypatch:
     assert "subnet-too-small" in {one.rule for one in result.undecided}
 
 
-def test_a_target_known_from_below_grades(write: Write) -> None:
+def test_a_target_with_a_lower_bound_decides_the_severity(write: Write) -> None:
     """The pools that are known are enough to outgrow the Free tier."""
     text = AKS.format(prefix=8, nodes=1100).replace('"Standard"', '"Free"') + (
         'variable "most" {}\n'

@@ -63,13 +63,13 @@ def blocks(result: Result) -> list[str]:
     return [str(block) for block in found if block]
 
 
-def test_ranges_of_one_list_leave_their_blocks_to_each_other(run: Check) -> None:
+def test_ranges_of_one_list_do_not_take_each_others_blocks(run: Check) -> None:
     private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
     assert blocks(run(private, 300)) == ["10.0.128.0/18", "10.0.192.0/18", "10.0.0.0/18"]
     assert blocks(run(private, 30)) == ["10.0.8.0/21", "10.0.16.0/21", "10.0.24.0/21"]  # there is room beside them
 
 
-def test_on_eks_there_is_a_way_without_new_subnets(run: Check) -> None:
+def test_help_on_eks_names_a_way_without_new_subnets(run: Check) -> None:
     private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
     (found,) = (one for one in run(private, 300).findings if one.rule == "subnet-too-small")
     assert "With ENABLE_PREFIX_DELEGATION of the vpc-cni add-on, a node would take about 33 addresses" in found.details

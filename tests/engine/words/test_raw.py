@@ -114,7 +114,7 @@ def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Write)
         assert found == expected
 
 
-def test_a_known_no_decides_beside_what_is_not_known(write: Write) -> None:
+def test_a_known_false_decides_despite_unknown_parts(write: Write) -> None:
     hidden = f"{CONTAINERS}.exists(c, has(c.image))"
     write(files(rule(hidden, when="object.kind == 'CronJob'"), {"job.yaml": JOB}))
     wide = replace(CONFIG, rules=("policies",))
@@ -178,12 +178,14 @@ TEAM = "var.team has no value"
         ("resource.values.ami_type == ''", "`ami_type` is not written; ask has() first"),
     ],
 )
-def test_conditions_on_a_resource_are_decided(problem: str, expected: bool | str, write: Write) -> None:
+def test_conditions_on_a_resource_are_decided_where_values_are_known(
+    problem: str, expected: bool | str, write: Write
+) -> None:
     write(files(rule(problem, "resource.address"), {"main.tf": GROUP}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) == expected
 
 
-def test_resources_of_modules_in_the_tree(write: Write) -> None:
+def test_resources_of_local_modules_are_judged(write: Write) -> None:
     text = rule("resource.module == 'module.a[\"x.y\"]'", "resource.values.name")
     call = 'module "a" {\n  for_each = toset(["x.y"])\n  source   = "./m"\n}\n'
     skeleton = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "~> 20.0"\n}\n'
@@ -238,7 +240,7 @@ resource "kubernetes_job_v1" "c" {
         (f"has(object.spec) && {CONTAINERS}.exists(c, c.image == 'a/b')", ["main.tf:Job/c"]),
     ],
 )
-def test_objects_in_terraform(problem: str, expected: list[str], write: Write) -> None:
+def test_kubernetes_objects_in_terraform_are_judged(problem: str, expected: list[str], write: Write) -> None:
     write(files(rule(problem, when="object.kind == 'Job'"), {"main.tf": EMBEDDED}))
     result = linter.run(Tree(["."]), CONFIG)
     assert [finding.object for finding in result.findings] == expected
@@ -266,7 +268,7 @@ def test_objects_in_terraform(problem: str, expected: list[str], write: Write) -
         (f"({CONTAINERS} + []).image", 15, "example.com/train:1"),
     ],
 )
-def test_findings_on_raw_objects_point_at_the_field(at: str, line: int, text: str, write: Write) -> None:
+def test_findings_on_raw_objects_point_to_the_field(at: str, line: int, text: str, write: Write) -> None:
     write(files(rule("true", at, when="object.kind == 'Job'"), {"job.yaml": JOB}))
     (finding,) = linter.run(Tree(["job.yaml"]), CONFIG).findings
     assert finding.span.begin.line == line
@@ -360,7 +362,7 @@ resource "aws_s3_bucket" "b" {
 """
 
 
-def test_texts_of_templates_are_encoded(write: Write) -> None:
+def test_texts_inside_templates_are_encoded(write: Write) -> None:
     code = 'locals {\n  n = 1\n}\nresource "a_b" "c" {\n  data = yamlencode(<<-EOT\n    x ${local.n}\n  EOT\n  )\n}\n'
     write(files(rule("resource.values.data == '|\\n  x 1\\n'", "resource.values.data"), {"main.tf": code}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) is True
@@ -389,7 +391,9 @@ def test_a_shared_value_is_not_changed_for_one_of_its_users(write: Write) -> Non
         ("object.kind.endsWith('Job')", "true", None),
     ],
 )
-def test_kinds_that_are_read(when: str, problem: str, kinds: set[str] | None, write: Write) -> None:
+def test_only_kinds_that_a_rule_asks_for_are_read(
+    when: str, problem: str, kinds: set[str] | None, write: Write
+) -> None:
     broken = "apiVersion: v1\nkind: C\nx: [\n"
     write(files(rule(problem, when=when), {"a.yaml": "apiVersion: v1\nkind: A\n", "c.yaml": broken}))
     own = [rule for rule in rules.all_rules(CONFIG.rules) if rule.name == "own-rule"]
@@ -401,7 +405,7 @@ def test_kinds_that_are_read(when: str, problem: str, kinds: set[str] | None, wr
 
 
 @pytest.mark.slow
-def test_an_object_of_more_values_than_anybody_has_written(write: Write) -> None:
+def test_an_object_with_too_many_values_is_undecided(write: Write) -> None:
     row = f"[{', '.join(['x'] * 1_000)}]"
     large = f"apiVersion: v1\nkind: A\na8:\n{f'- {row}{chr(10)}' * 101}"
     write(files(rule("has(object.a8)", when="object.kind == 'A'"), {"a.yaml": large}))
@@ -415,7 +419,7 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(cli, list(arguments))
 
 
-def test_own_rules_are_rules(write: Write) -> None:
+def test_custom_rules_have_severities_and_suppressions_as_built_in_ones(write: Write) -> None:
     content = files(rule("true", when="object.kind == 'Job'"), {"job.yaml": JOB})
     write({**content, "kcheck.yaml": "rules: [policies]\nseverity: {own-rule: error}\n"})
     data = json.loads(run("check", "--format", "json").stdout)
@@ -431,7 +435,7 @@ def test_own_rules_are_rules(write: Write) -> None:
     assert found == {"own-rule"}
 
 
-def test_plans_are_resources_too(write: Write) -> None:
+def test_resources_of_a_plan_are_judged(write: Write) -> None:
     plan = {
         "format_version": "1.2",
         "planned_values": {"root_module": {"resources": [{

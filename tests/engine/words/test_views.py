@@ -79,11 +79,11 @@ def holds(looked_at: Wanted, path: str) -> bool:
         "(workload.batch ? workload.templates : workload.templates)[0].role == ''",
     ],
 )
-def test_all_that_an_expression_looks_at_is_wanted(text: str) -> None:
+def test_every_field_used_by_an_expression_is_in_its_view(text: str) -> None:
     assert left_out(text) == []
 
 
-def test_all_that_rules_look_at_is_wanted() -> None:
+def test_every_field_used_by_the_rules_is_in_their_view() -> None:
     texts = [f"({rule.when or 'true'}) && ({rule.problem})" for rule in rules.load() if rule.subject not in RAW]
     assert [path for text in texts for path in left_out(text)] == []
 

@@ -35,7 +35,7 @@ def words(path: str) -> set[tuple[str, str]]:
     return found
 
 
-def test_every_word_has_a_rule_that_uses_it() -> None:
+def test_every_word_is_used_by_some_rule() -> None:
     used = {  # a word that two subjects have is one
         subjects.words(one[0])[one[1]]
         for rule in rules.all_rules([str(STANDARDS)])
@@ -45,13 +45,13 @@ def test_every_word_has_a_rule_that_uses_it() -> None:
     assert [(subject, one.name) for subject, own in SUBJECTS.items() for one in own if one not in used] == []
 
 
-def test_each_table_has_the_subjects_that_are_looked_up_in_it() -> None:
+def test_each_table_has_the_subjects_looked_up_in_it() -> None:
     for table, names in _TABLES.items():
         assert tuple(import_module(f"kcheck.engine.words.tables.{table}").SUBJECTS) == names
     assert set(SUBJECTS) >= PARTS
 
 
-def test_an_empty_tree_has_no_things_but_inputs() -> None:
+def test_an_empty_tree_has_no_objects_except_inputs() -> None:
     world = World(Inventory(), Config(), [Input("a", Span(Source("a.tf", b""), 0, 0), kind="templates", path="a.tf")])
     assert {subject for subject in SUBJECTS if things(subject, world)} == {"input"}
 
