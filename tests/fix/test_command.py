@@ -84,7 +84,7 @@ def job(name: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> None:
+def test_other_fixes_are_written_if_one_fails_its_check(write: Write) -> None:
     write({"main.tf": CAPPED, **{f"{name}.yaml": job(name) for name in "abcdefgh"}})
     outcome = fix.fix(["."], Config(nodes={"": 1000}), rules=("job-never-cleaned", "pool-capped-by-default"))
     assert [refused.finding.rule for refused in outcome.refused] == ["pool-capped-by-default"]
@@ -92,7 +92,7 @@ def test_the_others_are_written_where_one_does_not_check_out(write: Write) -> No
 
 
 @pytest.mark.slow
-def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fix_to_blame_is_found_by_bisection(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": CAPPED, **{f"job-{i:02}.yaml": job(f"job-{i:02}") for i in range(60)}})
     real, runs = linter.run, []
 
@@ -107,7 +107,7 @@ def test_who_is_to_blame_is_found_by_halves(write: Write, monkeypatch: pytest.Mo
     assert len(runs) < 20
 
 
-def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Write) -> None:
+def test_pools_that_share_the_target_are_fixed_together_or_not_at_all(write: Write) -> None:
     """With half of them bigger, the share of the others would be another one."""
     group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '
     code = CAPPED.replace("default = {}", "".join(group.format(i) for i in range(6))).replace(
@@ -120,7 +120,7 @@ def test_pools_that_share_the_target_are_mended_together_or_not_at_all(write: Wr
     assert len(set(sizes[:-1])) == 1
 
 
-def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_makes_a_value_unknown_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, "var.tier") for c in changes]
@@ -131,7 +131,7 @@ def test_a_value_that_nobody_can_tell_any_more_is_no_fix(write: Write, monkeypat
     ]
 
 
-def test_a_fix_whose_outcome_depends_on_an_input_is_refused_and_no_bug(write: Write) -> None:
+def test_a_fix_whose_outcome_depends_on_an_input_is_refused_without_a_bug(write: Write) -> None:
     write(
         {
             "main.tf": """
@@ -167,7 +167,7 @@ resource "aws_eks_node_group" "train" {
     assert (refused.reason, refused.bug) == (why, False)
 
 
-def test_comments_that_name_the_old_value_are_pointed_out(write: Write) -> None:
+def test_comments_naming_the_old_value_are_pointed_out(write: Write) -> None:
     pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
     sizes = "    # 20 nodes of 8 GPUs\n    max_size = 20 # not 200\n    min_size = 0\n  }\n}\n"
     write({"main.tf": 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\n' + pool + sizes})
@@ -177,7 +177,7 @@ def test_comments_that_name_the_old_value_are_pointed_out(write: Write) -> None:
     assert "main.tf:8 still says" not in found
 
 
-def test_tables_of_terraform_docs_with_the_old_default_are_pointed_out(write: Write) -> None:
+def test_terraform_docs_tables_with_the_old_default_are_pointed_out(write: Write) -> None:
     pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
     sizes = "    max_size = var.max_nodes\n    min_size = 0\n  }\n}\n"
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nvariable "max_nodes" {\n  default = 20\n}\n'
@@ -209,7 +209,7 @@ def test_comments_whose_only_number_is_the_old_value_change_with_it(write: Write
         ("Largest size, defaults to 20-30", "Largest size, defaults to 20-30"),
     ],
 )
-def test_a_description_that_names_the_old_default_changes_with_it(description: str, now: str, write: Write) -> None:
+def test_a_description_naming_the_old_default_changes_with_it(description: str, now: str, write: Write) -> None:
     pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
     sizes = "    max_size = var.max_nodes\n    min_size = 0\n  }\n}\n"
     variable = 'variable "max_nodes" {{\n  description = "{0}"\n  default     = {1}\n}}\n'
@@ -220,7 +220,7 @@ def test_a_description_that_names_the_old_default_changes_with_it(description: s
     assert (home / "main.tf").read_text() == code + other + variable.format(now, 60)
 
 
-def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None:
+def test_plugins_are_not_added_to_a_missing_tier(write: Write) -> None:
     write(
         {
             "eks.yaml": "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {name: a, region: eu-west-1}\n"
@@ -234,7 +234,7 @@ def test_plugins_are_not_added_to_a_tier_that_is_not_there(write: Write) -> None
     assert [refused for refused in outcome.refused if refused.bug or refused.reason == fix.INEFFECTIVE] == []
 
 
-def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_loses_an_object_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"job.yaml": job("a")})
     place = job("a").index("kind: Job")
     monkeypatch.setattr(
@@ -250,7 +250,7 @@ def test_a_thing_that_is_lost_is_no_fix(write: Write, monkeypatch: pytest.Monkey
     ]
 
 
-def test_a_finding_that_another_one_covered_is_not_new(write: Write) -> None:
+def test_a_finding_formerly_covered_by_another_is_not_new(write: Write) -> None:
     """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
@@ -278,7 +278,7 @@ def left(path: str, rule: str) -> str:
     return finding.help
 
 
-def test_files_outside_of_the_given_paths_are_not_touched(write: Write) -> None:
+def test_files_outside_the_given_paths_are_not_changed(write: Write) -> None:
     folder = write(
         {
             "infra/main.tf": 'module "aks" {\n  source = "../modules/aks"\n}\n',
@@ -302,7 +302,7 @@ def test_third_party_code_is_not_fixed(folder: str, write: Write) -> None:
     assert fix.fix(["."], Config()).files == []
 
 
-def test_charts_that_a_chart_brings_along_are_not_touched(write: Write) -> None:
+def test_bundled_subcharts_are_not_changed(write: Write) -> None:
     chart = "apiVersion: v2\nname: {name}\nversion: 1.0.0\n"
     files = {"Chart.yaml": chart, "crds/job.yaml": job("a")}
     for name, text in files.items():
@@ -319,14 +319,14 @@ def test_charts_that_a_chart_brings_along_are_not_touched(write: Write) -> None:
         "# Source: cluster-autoscaler/templates/deployment.yaml\n",
     ],
 )
-def test_generated_files_are_not_touched(head: str, write: Write) -> None:
+def test_generated_files_are_not_changed(head: str, write: Write) -> None:
     write({"main.tf": head + AKS})
     assert left(".", "free-control-plane") == (
         'sku_tier is written in main.tf, which is generated; set sku_tier = "Standard" there'
     )
 
 
-def test_a_name_that_mentions_generation_is_fixed(write: Write) -> None:
+def test_a_file_whose_name_mentions_generation_is_fixed(write: Write) -> None:
     write({"main.tf": AKS.replace('"train"', '"generated by us, do not edit" # the name of generated text')})
     assert [file.path for file in fix.fix(["."], Config()).files] == ["main.tf"]
 
@@ -334,7 +334,7 @@ def test_a_name_that_mentions_generation_is_fixed(write: Write) -> None:
 @pytest.mark.parametrize(
     "folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks"]
 )
-def test_old_copies_and_tests_are_not_touched(folder: str, write: Write) -> None:
+def test_old_copies_and_tests_are_not_changed(folder: str, write: Write) -> None:
     write({f"{folder}/main.tf": AKS, "backup/main.tf": AKS, "folder/main.tf": AKS, "golden/main.tf": AKS})
     outcome = fix.fix(["."], Config())
     assert [file.path for file in outcome.files] == ["backup/main.tf", "folder/main.tf", "golden/main.tf"]
@@ -352,7 +352,7 @@ def test_read_only_files_are_named_in_the_help(write: Write) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links of POSIX")
-def test_links_stay_links(write: Write) -> None:
+def test_fix_keeps_links_as_links(write: Write) -> None:
     folder = write({"shared/job.yaml": job("a")})
     (folder / "job.yaml").symlink_to("shared/job.yaml")
     assert run(".", "--info").exit_code == 0
@@ -372,7 +372,7 @@ def test_a_named_file_is_the_only_one_that_changes(write: Write) -> None:
     assert [file.path for file in fix.fix(["a.yaml"], Config()).files] == ["a.yaml"]
 
 
-def test_a_named_terraform_file_stands_for_its_root_module(write: Write) -> None:
+def test_naming_a_terraform_file_selects_its_root_module(write: Write) -> None:
     tier = 'variable "tier" {\n  default = "Free"\n}\n'
     write({"main.tf": AKS.replace('"Free"', "var.tier"), "variables.tf": tier})
     assert [file.path for file in fix.fix(["main.tf"], Config()).files] == ["variables.tf"]
@@ -402,7 +402,7 @@ def test_exit_status_depends_on_the_remaining_findings(arguments: list[str], sta
     assert run(".", *arguments).exit_code == status
 
 
-def test_diff_writes_nothing(write: Write) -> None:
+def test_the_diff_option_writes_nothing(write: Write) -> None:
     folder = write({"main.tf": AKS})
     result = run(".", "--diff")
     assert '-  sku_tier = "Free"\n+  sku_tier = "Standard"\n' in result.stdout
@@ -421,7 +421,7 @@ def test_a_file_that_cannot_be_written_is_an_error(write: Write, monkeypatch: py
     assert (result.exit_code, result.stderr) == (2, "kcheck: nothing written: main.tf: No space left on device\n")
 
 
-def test_bug_tells_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bug_message_says_what_to_send_in(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
@@ -444,13 +444,13 @@ def test_a_block_with_an_error_is_not_edited(write: Write) -> None:
     assert "bug" not in found
 
 
-def test_an_object_beside_a_broken_document_is_fixed(write: Write) -> None:
+def test_an_object_next_to_a_broken_document_is_fixed(write: Write) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: c, image: k8s.gcr.io/pause:3.2}\n"
     write({"a.yaml": f"{pod}---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: b\nspec: [\n"})
     assert "Would fix 1 finding (1 safe) in 1 file." in run(".", "--diff").stderr
 
 
-def test_a_fix_that_does_not_stand_is_refused_in_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_does_not_hold_is_refused_in_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": AKS})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
@@ -462,7 +462,7 @@ def test_a_fix_that_does_not_stand_is_refused_in_one_line(write: Write, monkeypa
     )
 
 
-def test_summary_counts_the_fixes(write: Write) -> None:
+def test_the_summary_counts_the_fixes(write: Write) -> None:
     """Counts by class, what costs, what was held back and why, and what a person has to decide."""
     kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
     write({"main.tf": AKS.removesuffix("}\n") + kubenet, "job.yaml": job("train")})
@@ -481,7 +481,7 @@ def test_summary_counts_the_fixes(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("written", "place"), [(False, "main.tf:3:14"), (True, "main.tf:5:14")])
-def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str, write: Write) -> None:
+def test_places_refer_to_the_files_as_they_are_now(written: bool, place: str, write: Write) -> None:
     """A finding of the second round, below a line that the first one added, above which the third one adds another."""
     write({"main.tf": AKS})
     outcome = fix.fix(["."], Config())
@@ -493,7 +493,7 @@ def test_places_are_those_of_the_files_as_they_are_now(written: bool, place: str
     assert _Places(outcome, written=written).location(later) == place
 
 
-def test_habits_are_counted_one_by_one_as_fix_does(write: Write) -> None:
+def test_check_counts_repeated_findings_one_by_one_as_fix_does(write: Write) -> None:
     write({f"{name}/main.tf": AKS.replace("train", name) for name in "abcde"})
     checked = CliRunner().invoke(cli, ["check", "."]).stdout
     assert "1 error" in checked
@@ -501,7 +501,7 @@ def test_habits_are_counted_one_by_one_as_fix_does(write: Write) -> None:
     assert "shows 5 fixes" in checked
 
 
-def test_unsafe_fixes_come_after_all_others(write: Write) -> None:
+def test_unsafe_fixes_are_applied_after_all_others(write: Write) -> None:
     """The others are the same with the flag and without it."""
     kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
     write({"main.tf": AKS.removesuffix("}\n") + kubenet})

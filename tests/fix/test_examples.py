@@ -32,14 +32,14 @@ CHOSEN = [name for number, name in enumerate(TREES) if LONG or number % 23 == 0 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHOSEN)
-def test_every_fix_that_is_offered_works(name: str, write: Write) -> None:
+def test_every_offered_fix_works(name: str, write: Write) -> None:
     write(TREES[name])
     outcome = fix.fix(["."], Config(nodes={"": 1000}), safeties=SAFETIES)
     wrong = [refused for refused in outcome.refused if refused.bug or refused.reason == fix.INEFFECTIVE]
     assert [f"{refused.finding.rule}: {refused.reason}" for refused in wrong] == []
 
 
-def test_a_fix_has_another_turn_after_those_that_it_depends_on(write: Write) -> None:
+def test_a_fix_is_retried_after_the_fixes_it_depends_on(write: Write) -> None:
     """An upgrade of many nodes at a time takes more addresses than the range provided for that was made at once."""
     write(TREES["node-subnet-slash-24-1-good"])
     outcome = fix.fix(["."], Config(nodes={"": 1000}, limits={"eks.pool.quota": 2000}), safeties=SAFETIES)
@@ -51,7 +51,7 @@ def test_a_fix_has_another_turn_after_those_that_it_depends_on(write: Write) -> 
     assert b'"10.0.0.0/16"\n}\n\nresource "aws_eks_cluster"' in outcome.files[0].new
 
 
-def test_a_taint_is_added_to_a_node_pool_of_karpenter_without_any(write: Write) -> None:
+def test_a_taint_is_added_to_a_karpenter_pool_without_taints(write: Write) -> None:
     write(TREES["training-pod-evictable-0-bad"])
     outcome = fix.fix(["."], Config(), safeties=SAFETIES, rules=("gpu-pool-untainted",))
     taint = b'      taints:\n        - key: nvidia.com/gpu\n          value: "true"\n          effect: NoSchedule\n'

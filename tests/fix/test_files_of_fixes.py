@@ -106,13 +106,13 @@ BOTH = (EXPANDER, UNREADY)
         ),
     ],
 )  # fmt: skip
-def test_flags_are_fixed_in_place(rules: tuple[str, ...], before: str, after: str, write: Write) -> None:
+def test_autoscaler_flags_are_fixed_in_place(rules: tuple[str, ...], before: str, after: str, write: Write) -> None:
     old, new = (SCALER + indent(text, " " * 10) + "\n" for text in (before, after))
     folder = write({"main.tf": POOLS, "autoscaler.yaml": old})
     assert fixed(folder, ["autoscaler.yaml"], *rules) == {"autoscaler.yaml": new.encode()}
 
 
-def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> None:
+def test_no_arguments_are_added_to_an_image_with_its_own(write: Write) -> None:
     """Arguments replace those of the image, of which kcheck knows nothing."""
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER})
     assert helped((UNREADY,)) == {"there is no list of arguments to add to; add --ok-total-unready-count=150"}
@@ -129,7 +129,7 @@ def test_no_arguments_are_added_to_an_image_that_has_its_own(write: Write) -> No
         ),
     ],
 )
-def test_flags_that_are_not_known(lines: str, why: str, write: Write) -> None:
+def test_unknown_autoscaler_flags_leave_the_rule_undecided(lines: str, why: str, write: Write) -> None:
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER + indent(lines, " " * 10) + "\n"})
     result = linter.run(Tree(["."]), CONFIG)
     assert [check.missing for check in result.undecided if check.rule == EXPANDER] == [(why,)]
@@ -287,7 +287,7 @@ def test_kustomized_values_are_fixed_in_their_file(files: dict[str, str], place:
     assert fixed(folder, files, PULL) == expected
 
 
-def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
+def test_a_base_is_kept_if_another_overlay_is_fine_with_it(write: Write) -> None:
     moving = "images:\n- name: registry.example.com/train\n  newTag: latest\n"
     write(overlays(prod="", dev=moving))
     assert helped((PULL,)) == {
@@ -295,7 +295,7 @@ def test_base_is_left_if_another_overlay_is_fine_with_it(write: Write) -> None:
     }
 
 
-def test_base_outside_of_the_given_paths_is_left(write: Write) -> None:
+def test_a_base_outside_the_given_paths_is_not_changed(write: Write) -> None:
     write(overlays(prod=""))
     assert helped((PULL,), paths=("prod",)) == {
         "imagePullPolicy is written in base/job.yaml, outside the given paths; set imagePullPolicy: IfNotPresent there"
@@ -319,12 +319,12 @@ TAG = 'images:\n- name: k8s.gcr.io/pause\n  newTag: "3.6"\n'
         ),
     ],
 )
-def test_the_help_names_the_images_of_a_kustomization(files: dict[str, str], why: str, write: Write) -> None:
+def test_help_names_the_images_entry_of_a_kustomization(files: dict[str, str], why: str, write: Write) -> None:
     write(files)
     assert helped((RETIRED,)) == {why}
 
 
-def test_labels_that_a_kustomization_gives_are_no_place(write: Write) -> None:
+def test_labels_added_by_a_kustomization_cannot_be_edited(write: Write) -> None:
     """The labels of the base are written nowhere."""
     common = {
         "base/kustomization.yaml": kustomization("job.yaml", "queue.yaml", more="commonLabels:\n  team: vision\n")

@@ -91,7 +91,7 @@ def test_one_value_changes(files: dict[str, str | bytes], changed: str, old: str
     assert fixed(folder) == []
 
 
-def test_absent_attribute_is_added_after_its_siblings(write: Write) -> None:
+def test_an_absent_attribute_is_added_after_its_siblings(write: Write) -> None:
     folder = write({"main.tf": cluster("")})
     fixed(folder)
     assert (
@@ -130,14 +130,14 @@ resource "azurerm_kubernetes_cluster" "main" {
         ("  name        = 1\n  dns         = 3\n", "  name        = 1\n  dns         = 3\n  sku_tier    = \"Standard\"\n"),
     ],
 )  # fmt: skip
-def test_absent_attribute_is_added_in_the_style_of_its_neighbours(before: str, after: str, write: Write) -> None:
+def test_an_absent_attribute_is_added_in_the_style_of_its_neighbours(before: str, after: str, write: Write) -> None:
     text = 'resource "azurerm_kubernetes_cluster" "a" {\nLINES\n  default_node_pool {\n    name = "a"\n  }\n}\n'
     write({"main.tf": text.replace("LINES", before)})
     (file,) = fix.fix(["."], Config(nodes={"": 500}), rules=("free-control-plane",)).files
     assert file.new.decode() == text.replace("LINES", after)
 
 
-def test_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None:
+def test_an_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None:
     folder = write({"main.tf": AUTOSCALED})
     assert fixed(folder) == ["main.tf"]
     assert (folder / "main.tf").read_text() == AUTOSCALED.removesuffix("}\n") + (
@@ -153,7 +153,7 @@ def test_absent_block_is_added_once_for_all_its_attributes(write: Write) -> None
     assert not left & {"idle-nodes-kept-long", "slow-node-deletion", "unready-tolerance-low"}
 
 
-def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Write) -> None:
+def test_a_block_made_by_a_dynamic_block_is_not_added(write: Write) -> None:
     """Off here, it may be on in the next call: two blocks are refused then."""
     dynamic = """
   dynamic "auto_scaler_profile" {
@@ -174,7 +174,7 @@ def test_a_block_that_a_dynamic_one_makes_is_not_added(write: Write) -> None:
     assert "auto_scaler_profile {" not in (folder / "b" / "main.tf").read_text()
 
 
-def test_computed_value_is_not_changed_but_named(write: Write) -> None:
+def test_a_computed_value_is_named_but_not_changed(write: Write) -> None:
     folder = write({"main.tf": cluster('"${local.a}ee"') + 'locals {\n  a = "Fr"\n}\n'})
     before = (folder / "main.tf").read_bytes()
     assert fixed(folder) == []
@@ -184,7 +184,7 @@ def test_computed_value_is_not_changed_but_named(write: Write) -> None:
     assert finding.help == 'set sku_tier = "Standard"; `"${local.a}ee"` gives it now'
 
 
-def test_shared_value_is_changed_only_if_all_agree(write: Write) -> None:
+def test_a_shared_value_is_changed_only_if_all_users_agree(write: Write) -> None:
     small = cluster("var.tier").replace('"main"', '"dev"').replace("200", "3")
     large = cluster("var.tier").replace('"main"', '"more"')
     folder = write({"main.tf": cluster("var.tier") + VARIABLE, "small.tf": small})
@@ -213,7 +213,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-def test_unsafe_fixes_wait_for_their_flag(write: Write) -> None:
+def test_unsafe_fixes_need_their_flag(write: Write) -> None:
     folder = write({"main.tf": KUBENET})
     outcome = fix.fix(["."], Config())
     assert not outcome.files
@@ -221,7 +221,7 @@ def test_unsafe_fixes_wait_for_their_flag(write: Write) -> None:
     assert fixed(folder, safeties=("unsafe",)) == ["main.tf"]
 
 
-def test_fix_that_mends_nothing_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_changes_no_finding_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '("Free")') for c in changes]
@@ -231,7 +231,7 @@ def test_fix_that_mends_nothing_is_refused(write: Write, monkeypatch: pytest.Mon
     assert [(refused.reason, refused.bug) for refused in outcome.refused] == [(fix.INEFFECTIVE, False)]
 
 
-def test_fix_that_breaks_the_syntax_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fix_that_breaks_the_syntax_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": cluster('"Free"')})
     monkeypatch.setattr(
         "kcheck.text.syntax.edit.edits", lambda changes: [Edit(c.origin.written, '"Standard') for c in changes]
@@ -241,7 +241,7 @@ def test_fix_that_breaks_the_syntax_is_refused(write: Write, monkeypatch: pytest
     assert [refused.bug for refused in outcome.refused] == [True]
 
 
-def test_diff_is_what_git_apply_takes(write: Write) -> None:
+def test_git_apply_accepts_the_printed_diff(write: Write) -> None:
     files: dict[str, str | bytes] = {
         "infra/main.tf": cluster("var.tier").rstrip("\n"),
         "infra/variables.tf": VARIABLE.replace("\n", "\r\n").encode(),
@@ -258,7 +258,7 @@ def test_diff_is_what_git_apply_takes(write: Write) -> None:
     assert not [f for f in linter.run(Tree(["infra"]), Config()).findings if f.fix and f.fix.safety != "unsafe"]
 
 
-def test_a_fix_that_brings_another_finding_is_explained(write: Write) -> None:
+def test_a_fix_refused_because_of_another_finding_is_explained(write: Write) -> None:
     write(
         {
             "main.tf": b"""
@@ -304,7 +304,7 @@ spec:
 """
 
 
-def test_copies_of_an_object_whose_fix_is_refused_are_not_tried_one_by_one(write: Write) -> None:
+def test_copies_of_an_object_with_a_refused_fix_are_tried_in_halves(write: Write) -> None:
     fixed = 'fix: {set: workload.retries, to: "3", safety: safe}\n'
     own = {"none": RULE.format(retries=0, fix=fixed), "odd": RULE.format(retries=3, fix="")}
     write({f"rules/own/{name}-retries.yaml": text.encode() for name, text in own.items()})
@@ -341,7 +341,7 @@ variable "x" {
 
 
 @pytest.mark.slow
-def test_a_broken_line_where_a_fix_would_be_written(write: Write) -> None:
+def test_no_fix_is_written_on_a_broken_line(write: Write) -> None:
     write(
         {
             "main.tf": b"""
@@ -407,7 +407,7 @@ resource "google_container_node_pool" "cpu" {
 """
 
 
-def test_no_fix_brings_the_first_wall_nearer(write: Write) -> None:
+def test_a_fix_that_lowers_the_first_wall_is_refused(write: Write) -> None:
     """252 addresses hold 251 nodes and one for an upgrade, or 152 and a hundred."""
     write({"rules/own/one-by-one.yaml": SURGE.encode(), "infra/main.tf": FULL.encode()})
     outcome = fix.fix(["infra"], Config(rules=("rules",)), rules=("one-by-one",))
@@ -422,7 +422,7 @@ def test_no_fix_brings_the_first_wall_nearer(write: Write) -> None:
     ]
 
 
-def test_a_text_in_place_of_null_is_quoted_in_the_title(write: Write) -> None:
+def test_a_text_that_replaces_null_is_quoted_in_the_title(write: Write) -> None:
     write({"main.tf": cluster("null").encode()})
     (finding,) = fix.fix(["."], Config()).fixed
     assert finding.fix is not None

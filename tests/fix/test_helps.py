@@ -117,7 +117,7 @@ NEITHER = {"gc_thresh3", "io_cluster", "autoscaler_node", "template_resources_rd
 """Names of the kernel, and of tags."""
 
 
-def test_help_speaks_the_language_of_the_file(checked: Checked) -> None:
+def test_help_uses_the_words_of_the_file(checked: Checked) -> None:
     """A help names no word of kcheck as if it were an attribute, and Terraform's only where there is Terraform."""
     case, wrong = checked.case, []
     words = set(_SNAKE.findall(" ".join(text for text in case.files.values() if isinstance(text, str))))
@@ -217,7 +217,7 @@ def reached(project: Project) -> dict[str, int]:
     return found
 
 
-def test_help_that_is_followed_lowers_no_wall(checked: Checked, tmp_path: Path) -> None:
+def test_following_the_help_lowers_no_wall(checked: Checked, tmp_path: Path) -> None:
     before, missing = reached(checked.project), []
     for one in checked.findings:
         texts = applied(one, checked.case.files)

@@ -46,7 +46,7 @@ def test_only_accepted_fixes_are_written(answers: list[str], fixed: str, write: 
     assert result.stderr.count("you declined it") == 3 - len(fixed)
 
 
-def test_each_fix_is_shown_with_its_reason(write: Write) -> None:
+def test_each_proposed_fix_is_shown_with_its_reason(write: Write) -> None:
     write({"main.tf": AKS})
     result = answered("y")
     assert '-  sku_tier = "Free"\n+  sku_tier = "Standard"\n' in result.stdout
@@ -56,7 +56,7 @@ def test_each_fix_is_shown_with_its_reason(write: Write) -> None:
     ) in result.stderr
 
 
-def test_the_end_of_input_writes_nothing(write: Write) -> None:
+def test_nothing_is_written_when_input_ends(write: Write) -> None:
     """As Ctrl-C does."""
     write(FILES)
     result = answered("y")
@@ -65,7 +65,7 @@ def test_the_end_of_input_writes_nothing(write: Write) -> None:
     assert [Path(path).read_text() for path in FILES] == list(FILES.values())
 
 
-def test_a_diff_has_what_was_accepted(write: Write) -> None:
+def test_the_diff_has_only_accepted_fixes(write: Write) -> None:
     write(FILES)
     result = answered("n", "y", "n", flags=("--diff",))
     assert result.stdout.rpartition("--- a/b/main.tf")[2].count("+++ b/") == 1

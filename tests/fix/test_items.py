@@ -97,13 +97,13 @@ def test_shared_memory_is_mounted(write: Write, before: tuple[str, str], after: 
     assert mended("missing-shared-memory", "job.yaml") == JOB.format(pod=after[0], container=after[1]) + after[2]
 
 
-def test_a_volume_of_that_name_that_is_on_disk_is_left_alone(write: Write) -> None:
+def test_an_existing_disk_volume_of_that_name_is_left_alone(write: Write) -> None:
     write({"job.yaml": JOB.format(pod="      volumes:\n      - name: dshm\n        emptyDir: {}\n", container="")})
     (finding,) = found("missing-shared-memory")
     assert finding.fix is None
 
 
-def test_blocks_that_stand_for_items_of_a_list_are_not_written(write: Write) -> None:
+def test_list_items_written_as_terraform_blocks_are_left_to_a_person(write: Write) -> None:
     write(
         {
             "main.tf": """\
@@ -185,7 +185,7 @@ TOLERATION = """\
         ),
     ],
 )  # fmt: skip
-def test_the_taint_in_the_way_is_tolerated(write: Write, before: str, taint: str, after: str, end: str) -> None:
+def test_a_toleration_is_added_for_the_only_taint(write: Write, before: str, taint: str, after: str, end: str) -> None:
     write({"cluster.yaml": CLUSTER + pool("gpu", taint), "job.yaml": JOB.format(pod=before, container="")})
     assert mended("gpu-without-toleration", "job.yaml") == JOB.format(pod=after, container="") + end
 
@@ -197,7 +197,7 @@ def test_the_taint_in_the_way_is_tolerated(write: Write, before: str, taint: str
         pytest.param([pool("a", TEAM), pool("b", "{key: team, value: speech, effect: NoSchedule}")], id="one of two"),
     ],
 )
-def test_of_several_taints_somebody_must_choose(write: Write, pools: list[str]) -> None:
+def test_several_possible_taints_are_left_to_a_person(write: Write, pools: list[str]) -> None:
     write({"cluster.yaml": CLUSTER + "".join(pools), "job.yaml": JOB.format(pod="", container="")})
     (finding,) = found("gpu-without-toleration")
     assert finding.fix is None
@@ -342,7 +342,7 @@ MEMBER = """\
         pytest.param(EKS_MODULE.replace("VERSION", "20.0"), "", MEMBER, id="map of an older module"),
     ],
 )  # fmt: skip
-def test_gpu_nodes_get_a_taint(write: Write, text: str, before: str, after: str) -> None:
+def test_gpu_pools_get_a_taint(write: Write, text: str, before: str, after: str) -> None:
     write({"main.tf": text.replace("TAINTS", before)})
     assert mended("gpu-pool-untainted", "main.tf") == text.replace("TAINTS", after)
 
@@ -381,7 +381,7 @@ def test_no_taint_is_written_beside_a_dynamic_block(write: Write) -> None:
     assert finding.fix is None
 
 
-def test_cards_of_others_have_taints_of_other_names(write: Write) -> None:
+def test_amd_gpus_get_no_nvidia_taint(write: Write) -> None:
     write({"main.tf": AKS.replace("SIZE", "Standard_ND96isr_MI300X_v5").replace("TAINTS", "")})
     (finding,) = found("gpu-pool-untainted")
     assert finding.fix is None
@@ -433,13 +433,13 @@ SCALING = """\
         ),
     ],
 )  # fmt: skip
-def test_the_addon_of_dns_is_told_to_scale(write: Write, version: str, name: str, before: str, after: str) -> None:
+def test_the_coredns_addon_gets_autoscaling(write: Write, version: str, name: str, before: str, after: str) -> None:
     text = ADDONS.replace("VERSION", version).replace("INPUT", name)
     write({"main.tf": text.replace("DNS", before)})
     assert mended("dns-not-scaled", "main.tf") == text.replace("DNS", after)
 
 
-def test_settings_as_text_are_left_to_people(write: Write) -> None:
+def test_addon_settings_written_as_text_are_left_to_a_person(write: Write) -> None:
     text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
     write({"main.tf": text.replace("DNS", ' configuration_values = "{\\"replicaCount\\": 2}" ')})
     (finding,) = found("dns-not-scaled")
@@ -447,7 +447,7 @@ def test_settings_as_text_are_left_to_people(write: Write) -> None:
     assert "add autoScaling: {enabled: true, minReplicas: 2, maxReplicas: 25}" in finding.help
 
 
-def test_a_run_of_lines_falls_apart_where_one_of_them_becomes_several(write: Write) -> None:
+def test_aligned_lines_are_realigned_when_one_becomes_several(write: Write) -> None:
     text = ADDONS.replace("VERSION", "21.0").replace("INPUT", "addons")
     both = "    coredns    = {}\n    kube-proxy = {}\n    x          = {}\n"
     write({"main.tf": text.replace("    coredns = {DNS}\n    vpc-cni = {}\n", both)})
@@ -496,13 +496,13 @@ PAIRS = """\
         ),
     ],
 )  # fmt: skip
-def test_arguments_of_kubeadm_are_a_map_or_a_list(write: Write, version: str, before: str, after: str) -> None:
+def test_kubeadm_arguments_are_written_as_a_map_or_a_list(write: Write, version: str, before: str, after: str) -> None:
     head = KUBEADM.replace("VERSION", version)
     write({"kubeadm.yaml": head + before})
     assert mended("controller-manager-qps-default", "kubeadm.yaml", nodes={"": 1200}) == head + after
 
 
-def test_flags_of_a_static_pod_are_added_behind_the_others(write: Write) -> None:
+def test_flags_of_a_static_pod_are_added_after_the_others(write: Write) -> None:
     text = """\
 apiVersion: v1
 kind: Pod
@@ -523,7 +523,7 @@ FLAG    image: registry.k8s.io/kube-apiserver:v1.33.1
     assert fixed == text.replace("FLAG", "    - --max-mutating-requests-inflight=500\n")
 
 
-def test_pods_of_a_node_are_written_to_its_pool(write: Write) -> None:
+def test_the_pods_per_node_are_written_to_the_pool(write: Write) -> None:
     text = """\
 resource "google_container_cluster" "train" {
   name                      = "train"
@@ -609,7 +609,7 @@ def test_volcano_packs_gpus(write: Write, before: str, after: str) -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_autoscaler_gets_a_processor(write: Write, before: str, after: str) -> None:
+def test_the_autoscaler_gets_one_cpu(write: Write, before: str, after: str) -> None:
     text = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -665,7 +665,7 @@ def test_a_zonal_cluster_becomes_a_regional_one_with_the_same_nodes(
     assert mended("zonal-control-plane", "main.tf") == after + POOL.replace("PLACE", moved)
 
 
-def test_a_zone_that_others_may_have_too_stays(write: Write) -> None:
+def test_a_zone_variable_with_other_possible_users_is_not_changed(write: Write) -> None:
     head = 'variable "zone" {\n  default = "us-central1-a"\n}\n\n'
     cluster = 'resource "google_container_cluster" "train" {\n  name     = "train"\n  location = var.zone\n}\n'
     write({"main.tf": head + cluster + POOL.replace("PLACE", "var.zone")})

@@ -46,7 +46,7 @@ def unnamed(result: Result) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", EXAMPLES, ids=lambda path: path.name)
-def test_fixes_of_examples_name_the_code(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fixes_of_examples_name_what_the_code_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     result = linter.run(Tree(["."]), Config())
     assert not unnamed(result)
@@ -102,7 +102,7 @@ PREFIXES = {
 @pytest.mark.slow
 @given(tier=st.sampled_from(sorted(TIERS)), prefixes=st.sampled_from(sorted(PREFIXES)), order=st.permutations(range(3)))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_every_spelling_is_called_by_its_own_name(
+def test_fixes_name_every_spelling_as_it_is_written(
     tier: str, prefixes: str, order: list[int], check: Callable[[Mapping[str, str]], Result]
 ) -> None:
     parts = [CLUSTER.replace("TIER", tier).replace("PREFIXES", prefixes), TIERS[tier][0], PREFIXES[prefixes][0]]

@@ -114,7 +114,7 @@ def is_subsequence(some: list[bytes], others: list[bytes]) -> bool:
 @pytest.mark.slow
 @given(trees())
 @settings(max_examples=60 if LONG else 10, suppress_health_check=[HealthCheck.too_slow])
-def test_fixes_of_generated_trees(files: dict[str, bytes]) -> None:
+def test_fixes_of_random_trees_touch_only_their_lines_and_finish(files: dict[str, bytes]) -> None:
     with written(files) as folder:
         before = found()
         outcome = fix.fix(["."], Config(), safeties=SAFETIES)

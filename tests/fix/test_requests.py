@@ -135,7 +135,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("container", STYLES.values(), ids=STYLES.keys())
-def test_requests_are_written_as_the_others_are(container: str, write: Write) -> None:
+def test_requests_are_written_in_the_style_of_the_others(container: str, write: Write) -> None:
     fixed(write, {"pod.yaml": POD + container.removeprefix("\n")})
 
 
@@ -145,7 +145,7 @@ def test_whole_cores_keep_their_quotes(old: str, new: str, write: Write) -> None
     fixed(write, {"pod.yaml": POD.replace("- name: train", "- name: side") + changed})
 
 
-def test_a_list_of_json(write: Write) -> None:
+def test_requests_are_written_into_a_json_list(write: Write) -> None:
     manifest = """
  {
    "apiVersion": "v1",
@@ -192,7 +192,7 @@ TRAIN_JOB = """
 """
 
 
-def test_a_trainer_has_resources_by_another_name(write: Write) -> None:
+def test_a_trainjob_gets_requests_under_its_resources_per_node(write: Write) -> None:
     added = """\
 +    resourcesPerNode:
 +      requests:
@@ -225,7 +225,7 @@ SPARK = """
 CPU = Config(rules=CONFIG.rules, select=("cpu-not-measured",))
 
 
-def test_the_cores_of_spark_are_its_slots_and_not_its_request(write: Write) -> None:
+def test_a_spark_executor_gets_a_core_request_and_keeps_its_cores(write: Write) -> None:
     executor = """\
 +    coreRequest: 1500m
    executor:
@@ -240,7 +240,7 @@ def test_the_cores_of_spark_are_its_slots_and_not_its_request(write: Write) -> N
 
 
 @pytest.mark.parametrize("driver", ["", "     memory: 8g\n", "     memory: 8192\n"])
-def test_the_memory_of_spark_is_not_its_request(driver: str, write: Write) -> None:
+def test_the_heap_of_spark_is_not_changed_as_a_request(driver: str, write: Write) -> None:
     outcome = fixed(write, {"job.yaml": SPARK + driver})
     (left,) = outcome.remaining
     assert left.help.startswith("memory is the heap, spelt like 3g, to which Spark adds memoryOverhead; ")
@@ -344,7 +344,7 @@ def test_requests_are_added_to_resources_of_terraform(container: str, write: Wri
     fixed(write, {"main.tf": TYPED % container.strip("\n")})
 
 
-def test_values_of_variables_and_locals(write: Write) -> None:
+def test_requests_from_variables_and_locals_are_fixed_at_their_value(write: Write) -> None:
     container = """
            resources {
              requests = {

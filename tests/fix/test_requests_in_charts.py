@@ -133,7 +133,7 @@ def test_requests_are_fixed_in_the_values_of_a_chart(container: str, values: str
 
 
 @pytest.mark.usefixtures("helm")
-def test_an_override_belongs_where_the_others_are(write: Write) -> None:
+def test_requests_go_into_the_values_override_with_the_other_settings(write: Write) -> None:
     values = " train:\n   resources:\n     requests: {cpu: 4, memory: 16Gi}\n"
     given = """
  train:
@@ -170,15 +170,13 @@ def test_an_override_belongs_where_the_others_are(write: Write) -> None:
         ),
     ],
 )  # fmt: skip
-def test_the_help_says_why_a_value_of_a_chart_is_not_changed(
-    container: str, values: str, text: str, write: Write
-) -> None:
+def test_help_says_why_a_chart_value_is_not_changed(container: str, values: str, text: str, write: Write) -> None:
     (left,) = fixed(write, chart(container, values), RENDER).remaining
     assert left.help == text
 
 
 @pytest.mark.usefixtures("helm")
-def test_helm_is_asked_again_for_fixes_only(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helm_runs_again_only_for_fixes(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({name: text.replace("\n ", "\n")[1:] for name, text in chart(WHOLE, " train: {resources: {}}\n").items()})
     asked: list[str] = []
 
@@ -195,7 +193,9 @@ def test_helm_is_asked_again_for_fixes_only(write: Write, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("helm")
-def test_a_chart_that_refuses_what_it_lacks(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_that_refuses_new_values_keeps_marked_values_only(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Such as one with a schema: then only what is written is marked."""
     render = marked_values.traced
 
@@ -231,7 +231,7 @@ REAL = {
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
 @pytest.mark.parametrize("container", REAL.values(), ids=REAL.keys())
-def test_requests_reach_pods_through_templates_of_a_map(container: str, write: Write) -> None:
+def test_requests_are_fixed_in_a_map_that_a_template_copies(container: str, write: Write) -> None:
     values = """
  train:
    resources:
@@ -247,7 +247,7 @@ def test_requests_reach_pods_through_templates_of_a_map(container: str, write: W
 
 
 @pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
-def test_items_of_a_list_have_values_of_their_own(write: Write) -> None:
+def test_list_items_in_a_chart_are_fixed_in_their_own_values(write: Write) -> None:
     values = """
  workers:
    - name: a
@@ -266,7 +266,7 @@ def test_items_of_a_list_have_values_of_their_own(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("helm")
-def test_values_that_stand_for_too_many_are_not_marked(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_with_too_many_aliases_are_not_marked(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(marked_values, "MOST_VALUES", 500)
     lines = [" train: {cpu: 4, memory: 16Gi}", " a0: &a0 {x: 1}"]
     lines += [f" a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]" for i in range(1, 9)]

@@ -89,7 +89,7 @@ PATCHES = {
 
 
 @pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES.keys())
-def test_the_patch_of_an_overlay_gets_what_others_would_share(patch: str, write: Write) -> None:
+def test_requests_go_into_the_patch_of_one_overlay_and_not_the_shared_base(patch: str, write: Write) -> None:
     fixed(write, overlays(" patches: [{path: patch.yaml}]\n", patch=PATCH + patch), ONE)
 
 
@@ -116,13 +116,13 @@ def test_requests_are_written_into_an_inline_patch(write: Write) -> None:
     fixed(write, overlays(inline), ONE)
 
 
-def test_a_base_that_was_not_given_stays(write: Write) -> None:
+def test_a_base_outside_the_given_paths_stays(write: Write) -> None:
     """As `kcheck fix prod` may write to prod only."""
     patch = PATCH + PATCHES["its requests"]
     fixed(write, overlays(" patches: [{path: patch.yaml}]\n", patch=patch), ONE, ["prod"])
 
 
-def test_the_later_of_two_patches_decides(write: Write) -> None:
+def test_the_later_of_two_patches_gets_the_requests(write: Write) -> None:
     first = PATCH + "           resources: {requests: {memory: 64Gi}}\n"
     changed = """\
            resources:
@@ -136,7 +136,7 @@ def test_the_later_of_two_patches_decides(write: Write) -> None:
     fixed(write, files, ONE)
 
 
-def test_the_base_of_one_overlay_is_changed(write: Write) -> None:
+def test_the_base_of_a_single_overlay_is_changed(write: Write) -> None:
     files = overlays("")
     del files["dev/kustomization.yaml"]
     files["base/job.yaml"] = BASE.replace("               cpu: 4\n               memory: 8Gi\n", "-              cpu: 4\n-              memory: 8Gi\n+              cpu: 1500m\n+              memory: 3Gi\n")  # fmt: skip
@@ -146,7 +146,7 @@ def test_the_base_of_one_overlay_is_changed(write: Write) -> None:
 @pytest.mark.parametrize(
     "prod", ["", " patches:\n   - target: {kind: Job}\n     patch: '[{op: test, path: /kind, value: Job}]'\n"]
 )
-def test_without_a_patch_of_the_container_a_person_writes_one(prod: str, write: Write) -> None:
+def test_help_asks_for_a_patch_if_none_changes_the_container(prod: str, write: Write) -> None:
     (left,) = fixed(write, overlays(prod), ONE).remaining
     assert (
         left.help
@@ -170,12 +170,12 @@ def test_without_a_patch_of_the_container_a_person_writes_one(prod: str, write: 
         ),
     ],
 )  # fmt: skip
-def test_a_value_that_others_need_otherwise_stays(resources: str, text: str, write: Write) -> None:
+def test_a_value_that_other_containers_need_is_not_changed(resources: str, text: str, write: Write) -> None:
     outcome = fixed(write, {"pod.yaml": POD + resources}, replace(CONFIG, select=("requests-not-measured",)))
     assert text in {finding.help for finding in outcome.remaining}
 
 
-def test_a_variable_of_request_and_limit_stays(write: Write) -> None:
+def test_a_variable_shared_by_request_and_limit_is_not_changed(write: Write) -> None:
     container = """
            resources {
              requests = { cpu = "1500m", memory = var.memory }

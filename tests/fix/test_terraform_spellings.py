@@ -808,12 +808,12 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("rule", "tree"), SPELLINGS)
-def test_a_fix_keeps_the_spelling(rule: str, tree: str | Files, write: Write) -> None:
+def test_a_fix_keeps_the_spelling_of_the_code(rule: str, tree: str | Files, write: Write) -> None:
     before, after = sides(tree)
     check(rule, before, after, write(before))
 
 
-def test_terraform_fmt_accepts_what_it_accepted_before(terraform: str, tmp_path: Path) -> None:
+def test_terraform_fmt_accepts_fixed_files_it_accepted_before(terraform: str, tmp_path: Path) -> None:
     def refused(number: int) -> set[str]:
         top = tmp_path / str(number)
         for place, tree in enumerate(tree for trees in TABLES.values() for tree in trees.values()):

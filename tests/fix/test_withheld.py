@@ -46,7 +46,7 @@ spec:
 """
 
 
-def test_when_empty_needs_a_second_value_before_v1(check: Check) -> None:
+def test_when_empty_is_not_written_alone_before_v1(check: Check) -> None:
     pool = NODE_POOL.replace("VERSION", "v1beta1").replace("POLICY", "WhenUnderutilized")
     found = only(
         "karpenter-disrupts-training", check, {"pool.yaml": pool, "job.yaml": GPU_JOB.replace("SELECTION", "")}
@@ -88,7 +88,7 @@ def test_when_empty_is_written_in_v1(check: Check, selection: str) -> None:
         {"chat.yaml": GPU_JOB.replace("SELECTION", "").replace("batch/v1", "apps/v1").replace("Job", "Deployment")},
     ],
 )
-def test_a_pool_on_which_no_training_job_is_seen_is_packed_as_before(check: Check, files: dict[str, str]) -> None:
+def test_a_pool_without_a_training_job_keeps_its_consolidation(check: Check, files: dict[str, str]) -> None:
     found = only("karpenter-disrupts-training", check, {"pool.yaml": PACKING, **files})
     assert found.fix is None
     assert "no GPU job in this code can run there" in found.help
@@ -180,7 +180,7 @@ spec: {interval: 10m, path: ./jobs}
         ),
     ],
 )
-def test_a_job_whose_volumes_go_with_it_gets_no_time_to_live(check: Check, job: str, key: str) -> None:
+def test_a_job_whose_volumes_would_be_deleted_gets_no_time_to_live(check: Check, job: str, key: str) -> None:
     found = only("job-never-cleaned", check, {"job.yaml": job})
     assert found.fix is None
     assert f"the volumes of {key}, which are deleted with the job" in found.help
@@ -193,7 +193,7 @@ def test_a_job_whose_volumes_go_with_it_gets_no_time_to_live(check: Check, job: 
         VOLCANO.replace("CLAIM", "volumeClaimName: checkpoints"),
     ],
 )
-def test_volumes_that_stay_are_no_obstacle(check: Check, job: str) -> None:
+def test_a_job_whose_volumes_stay_gets_a_time_to_live(check: Check, job: str) -> None:
     assert only("job-never-cleaned", check, {"job.yaml": job}).fix is not None
 
 
@@ -206,7 +206,7 @@ def test_volumes_that_stay_are_no_obstacle(check: Check, job: str) -> None:
         (FLUX, "jobs/big/train.yaml", "Kustomization training"),
     ],
 )
-def test_a_job_that_would_come_back_gets_no_time_to_live(check: Check, sync: str, path: str, name: str) -> None:
+def test_a_job_that_argo_cd_recreates_gets_no_time_to_live(check: Check, sync: str, path: str, name: str) -> None:
     found = only("job-never-cleaned", check, {"apps/app.yaml": sync, path: JOB})
     assert found.fix is None
     assert f"take the job out of {name}" in found.help
@@ -220,11 +220,11 @@ def test_a_job_that_would_come_back_gets_no_time_to_live(check: Check, sync: str
         (APPLICATION_SET, "train.yaml"),
     ],
 )
-def test_other_folders_are_nobodys_to_heal(check: Check, sync: str, path: str) -> None:
+def test_a_job_outside_the_folder_of_argo_cd_gets_a_time_to_live(check: Check, sync: str, path: str) -> None:
     assert only("job-never-cleaned", check, {"apps/app.yaml": sync, path: JOB}).fix is not None
 
 
-def test_a_kustomization_that_argo_cd_applies_counts_for_the_base(check: Check) -> None:
+def test_a_job_in_the_base_of_an_argo_cd_kustomization_gets_no_time_to_live(check: Check) -> None:
     files = {
         "apps/app.yaml": APPLICATION.replace("PATH", "overlays/live").replace("HEAL", "true"),
         "base/kustomization.yaml": "resources: [job.yaml]\n",
@@ -234,7 +234,7 @@ def test_a_kustomization_that_argo_cd_applies_counts_for_the_base(check: Check) 
     assert "take the job out of" in only("job-never-cleaned", check, files).help
 
 
-def test_terraform_makes_a_deleted_job_again(check: Check) -> None:
+def test_a_job_that_terraform_recreates_gets_no_time_to_live(check: Check) -> None:
     code = """
     resource "kubernetes_job_v1" "train" {
       metadata {
@@ -305,7 +305,7 @@ def gke(more: str = "", others: str = "", plane: str = "", auto: str = "false") 
 
 
 @pytest.mark.slow
-def test_a_range_of_pods_grows_where_there_is_room(check: Check) -> None:
+def test_a_pod_range_grows_where_there_is_room(check: Check) -> None:
     (change,) = only("pod-range-too-small", check, gke()).fix.changes  # type: ignore[union-attr]
     assert change.value == "10.16.0.0/14"
 
@@ -347,26 +347,26 @@ resource "google_compute_subnetwork" "other" {
     ],
     ids=["second", "unknown", "elsewhere", "primary", "plane"],
 )
-def test_a_range_of_pods_does_not_grow_over_others(check: Check, files: dict[str, str], told: str) -> None:
+def test_a_pod_range_does_not_grow_over_other_ranges(check: Check, files: dict[str, str], told: str) -> None:
     found = only("pod-range-too-small", check, files)
     assert found.fix is None
     assert told in found.help
     assert found.help.startswith("choose a range for 256,256 addresses that overlaps nothing; ")
 
 
-def test_a_range_of_pods_does_not_grow_over_what_google_gives_to_subnets(check: Check) -> None:
+def test_a_pod_range_does_not_grow_over_automatic_subnets_of_google(check: Check) -> None:
     files = {"main.tf": gke(auto="true")["main.tf"].replace("10.16.0.0", "10.131.0.0")}
     assert "the subnets of google_compute_network.main (10.128.0.0/9)" in only("pod-range-too-small", check, files).help
 
 
-def test_a_range_of_pods_stays_among_private_addresses(check: Check) -> None:
+def test_a_pod_range_stays_inside_private_addresses(check: Check) -> None:
     files = {"main.tf": gke()["main.tf"].replace("10.16.0.0", "192.168.64.0")}
     found = only("pod-range-too-small", check, files)
     assert found.fix is None
     assert "the end of the private addresses (RFC 1918) is in the way of a wider 192.168.64.0/18" in found.help
 
 
-def test_a_module_s_ranges_count_though_no_cluster_names_them(check: Check) -> None:
+def test_ranges_of_a_module_block_growth_even_without_a_cluster(check: Check) -> None:
     code = """
     module "network" {
       source       = "terraform-google-modules/network/google"
@@ -418,7 +418,7 @@ resource "azurerm_kubernetes_cluster" "main" {
         ("10.0.0.0/16", "", ""),
     ],
 )
-def test_pods_of_aks_do_not_grow_over_services_and_networks(
+def test_an_aks_pod_range_does_not_grow_over_services_and_networks(
     check: Check, services: str, subnet: str, told: str
 ) -> None:
     files = {"main.tf": AKS.replace("SERVICES", services).replace("SUBNET", subnet)}
@@ -466,13 +466,13 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         ("16", 'service_cidr = "10.18.0.0/20"', "(10.18.0.0/20) is in the way"),
     ],
 )
-def test_pods_of_ack_do_not_grow_over_services(check: Check, pod: str, services: str, told: str) -> None:
+def test_an_ack_pod_range_does_not_grow_over_services(check: Check, pod: str, services: str, told: str) -> None:
     found = only("pod-range-too-small", check, {"main.tf": ACK.replace("POD", pod).replace("SERVICES", services)})
     assert (found.fix is None) == bool(told)
     assert told in found.help
 
 
-def test_pods_of_kubeadm_do_not_grow_over_services(check: Check) -> None:
+def test_a_kubeadm_pod_range_does_not_grow_over_services(check: Check) -> None:
     kubeadm = """
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
@@ -505,13 +505,13 @@ spec:
 
 
 @pytest.mark.parametrize("kind", ["emptyDir: {}", "hostPath: {path: /dev/shm}", "nfs: {server: a, path: /b}"])
-def test_a_volume_that_has_the_name_of_shared_memory_is_in_the_way(check: Check, kind: str) -> None:
+def test_an_existing_volume_named_like_shared_memory_prevents_the_fix(check: Check, kind: str) -> None:
     found = only("missing-shared-memory", check, {"job.yaml": TRAINING.replace("NAME", "dshm").replace("KIND", kind)})
     assert found.fix is None
     assert "a volume named dshm exists, but may not be one" in found.help
 
 
-def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
+def test_a_volume_of_another_name_does_not_prevent_the_fix(check: Check) -> None:
     job = TRAINING.replace("NAME", "data").replace("KIND", "emptyDir: {}")
     assert only("missing-shared-memory", check, {"job.yaml": job}).fix is not None
 
@@ -521,13 +521,13 @@ def test_a_volume_of_another_name_is_not_in_the_way(check: Check) -> None:
 KUBEADM = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: train\n"
 
 
-def test_the_setting_of_the_kubelets_is_named(check: Check) -> None:
+def test_help_names_the_kubelet_setting(check: Check) -> None:
     found = only("serial-image-pulls", check, {"kubeadm.yaml": KUBEADM})
     assert found.fix is None
     assert found.help == "no KubeletConfiguration is in its folder; add serializeImagePulls: false"
 
 
-def test_the_profile_of_the_autoscaler_is_named(check: Check) -> None:
+def test_help_names_the_autoscaler_profile(check: Check) -> None:
     code = GKE_MODULE.replace("TYPE", "NO_RESERVATION").replace("min_count = 1", "min_count = 1, max_count = 300")
     found = only("balanced-autoscaling-profile", check, {"main.tf": code})
     assert found.fix is None
@@ -583,7 +583,7 @@ def upgraded(found: Finding) -> dict[str, object]:
         ("n2-standard-8", "", "", {"parallel_upgrades": 20}),
     ],
 )
-def test_upgrades_add_no_scarce_machines(
+def test_faster_upgrades_add_no_scarce_machines(
     check: Check, machine: str, kind: str, more: str, written: dict[str, object]
 ) -> None:
     code = SCARCE.replace("MACHINE", f'"{machine}"').replace("KIND", kind).replace("MORE", more)
@@ -602,7 +602,7 @@ def test_no_number_is_written_for_a_pool_of_gpus_that_may_be_small(check: Check)
 
 
 @pytest.mark.parametrize(("nodes", "severity"), [(60, "info"), (800, "warning")])
-def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, severity: str) -> None:
+def test_slow_upgrades_of_smaller_pools_are_an_info(check: Check, nodes: int, severity: str) -> None:
     code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", "")
     found = only("slow-upgrades", check, {"main.tf": code.replace("800", str(nodes))}, Config())
     assert found.severity.word == severity
@@ -610,7 +610,7 @@ def test_upgrades_of_smaller_pools_are_worth_knowing(check: Check, nodes: int, s
     assert found.details == ("It replaces 1 node at a time; each round drains, replaces and boots them",)
 
 
-def test_the_default_of_a_module_is_not_changed_for_one_pool(check: Check) -> None:
+def test_a_module_default_is_not_changed_for_one_pool(check: Check) -> None:
     variable = 'variable "surge" {\n  type    = number\n  default = 1\n}\n'
     code = SCARCE.replace("MACHINE", '"n2-standard-8"').replace("KIND", "").replace("MORE", SURGE % "var.surge")
     assert only("slow-upgrades", check, {"main.tf": variable + code}).fix is not None
@@ -663,7 +663,7 @@ LITERAL = '"us-central1-a"'
         (LITERAL, "one(var.zones)", 'set location = "us-central1" for the cluster and its pools'),
     ],
 )
-def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, pool: str, told: str) -> None:
+def test_a_zone_with_other_possible_users_is_left_to_a_person(check: Check, own: str, pool: str, told: str) -> None:
     found = only("zonal-control-plane", check, {"main.tf": ZONAL.replace("OWN", own).replace("POOL", pool)})
     assert (found.fix is None) == bool(told)
     assert told in found.help
@@ -671,7 +671,7 @@ def test_a_zone_that_others_may_have_is_left_to_people(check: Check, own: str, p
         assert "add us-central1-a to node_locations" in found.fix.title
 
 
-def test_the_module_is_asked_for_a_regional_cluster(check: Check) -> None:
+def test_help_names_the_module_input_for_a_regional_cluster(check: Check) -> None:
     code = GKE_MODULE.replace('region     = "europe-west4"', 'regional = false\nzones = ["europe-west4-a"]')
     found = only("zonal-control-plane", check, {"main.tf": code.replace("TYPE", "NO_RESERVATION")})
     assert found.fix is None
@@ -790,13 +790,13 @@ PUBLIC = 'public_subnets = ["10.32.0.0/24", "10.32.1.0/24"]'
         (f'{PUBLIC}\nreuse_nat_ips = true\nexternal_nat_ip_ids = ["eipalloc-1", "eipalloc-2"]', ""),
     ],
 )
-def test_one_gateway_a_zone_needs_public_subnets_and_addresses(check: Check, more: str, told: str) -> None:
+def test_a_gateway_per_zone_needs_public_subnets_and_addresses(check: Check, more: str, told: str) -> None:
     found = only("single-nat-gateway", check, {"main.tf": VPC.replace("MORE", more)})
     assert (found.fix is None) == bool(told)
     assert told in found.help
 
 
-def test_the_input_of_the_module_is_named(check: Check) -> None:
+def test_help_names_the_module_input_for_gateways(check: Check) -> None:
     code = VPC.replace("MORE", f"{PUBLIC}\none_nat_gateway_per_az = 1 > 2")
     found = only("single-nat-gateway", check, {"main.tf": code})
     assert found.fix is None
@@ -827,14 +827,14 @@ resource "aws_eks_node_group" "gpu" {
 
 
 @pytest.mark.parametrize("name", ["fargate", "Fargate"])
-def test_coredns_on_fargate_is_not_told_to_scale(check: Check, name: str) -> None:
+def test_coredns_on_fargate_gets_no_autoscaling(check: Check, name: str) -> None:
     code = ADDON.replace("SETTINGS", f'jsonencode({{\n    computeType = "{name}"\n  }})')
     found = only("dns-not-scaled", check, {"main.tf": code})
     assert found.fix is None
     assert "once a Fargate profile may run" in found.help
 
 
-def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
+def test_coredns_on_nodes_gets_autoscaling(check: Check) -> None:
     code = ADDON.replace("SETTINGS", 'jsonencode({\n    computeType = "ec2"\n  })')
     assert only("dns-not-scaled", check, {"main.tf": code}).fix is not None
 
@@ -846,7 +846,7 @@ def test_coredns_on_nodes_is_told_to_scale(check: Check) -> None:
         ("jsonencode({ autoScaling = { enabled = false } })", "configuration_values has autoScaling already"),
     ],
 )
-def test_a_person_is_told_which_key_scales_coredns(check: Check, settings: str, told: str) -> None:
+def test_help_names_the_key_that_scales_coredns(check: Check, settings: str, told: str) -> None:
     found = only("dns-not-scaled", check, {"main.tf": ADDON.replace("SETTINGS", settings)})
     assert found.fix is None
     assert f"{told}; add autoScaling: {{enabled: true" in found.help
@@ -867,7 +867,7 @@ DIGEST = f"@sha256:{'ab' * 32}"
         (f"k8s.gcr.io/nvidia-gpu-device-plugin{DIGEST}", f"registry.k8s.io/nvidia-gpu-device-plugin{DIGEST}"),
     ],
 )
-def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, image: str, now: str) -> None:
+def test_kubernetes_images_get_the_new_registry(check: Check, image: str, now: str) -> None:
     (change,) = only("retired-registry", check, {"pod.yaml": POD % image}).fix.changes  # type: ignore[union-attr]
     assert change.value == now
 
@@ -880,14 +880,14 @@ def test_images_of_kubernetes_get_the_name_of_the_new_registry(check: Check, ima
         f"gcr.io/google_containers/pause{DIGEST}",
     ],
 )
-def test_images_that_may_not_have_been_copied_keep_their_name(check: Check, image: str) -> None:
+def test_images_that_may_not_exist_in_the_new_registry_keep_their_name(check: Check, image: str) -> None:
     found = only("retired-registry", check, {"pod.yaml": POD % image})
     assert found.fix is None
     assert "pull it from registry.k8s.io to check that it exists" in found.help
 
 
 @pytest.mark.parametrize("registry", ["gcr.io/google_containers", "gcr.io/google-containers", "k8s.gcr.io"])
-def test_an_image_without_a_tag_is_not_moved_to_a_registry_that_wants_one(check: Check, registry: str) -> None:
+def test_an_image_without_a_tag_is_not_moved_to_a_registry_that_requires_tags(check: Check, registry: str) -> None:
     found = only("retired-registry", check, {"pod.yaml": POD % f"{registry}/pause"})
     assert found.fix is None
     assert "add a tag" in found.help
@@ -931,14 +931,14 @@ def test_a_value_that_its_variable_takes_or_may_take_is_written(check: Check, co
     assert [f.fix is None for f in result.findings if f.rule == "free-control-plane"] in ([False], [])
 
 
-def test_a_variable_of_a_called_module_refuses_what_its_caller_would_write(check: Check) -> None:
+def test_a_validation_in_a_called_module_prevents_a_fix_at_its_call(check: Check) -> None:
     module = TIER.replace("CONDITION", 'contains(["Free"], var.tier)')
     main = 'module "cluster" {\n  source = "./cluster"\n  tier   = "Free"\n}\n'
     found = only("free-control-plane", check, {"main.tf": main, "cluster/main.tf": module})
     assert "validation of var.tier of module.cluster refuses" in found.help
 
 
-def test_a_part_of_a_variable_is_judged_with_the_others(check: Check) -> None:
+def test_a_validation_judges_a_part_of_a_variable_with_the_others(check: Check) -> None:
     code = """
     variable "clusters" {
       type    = map(object({ tier = optional(string, "Free"), nodes = number }))
@@ -1075,14 +1075,16 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("files", BOOTS)
-def test_the_image_is_not_changed_below_code_for_another(check: Check, files: dict[str, str]) -> None:
+def test_a_node_image_is_not_changed_under_a_startup_script_for_another_image(
+    check: Check, files: dict[str, str]
+) -> None:
     found = only("retired-node-image", check, files)
     assert found.fix is None
     assert "a NodeConfig for nodeadm" in found.help
 
 
 @pytest.mark.parametrize("files", PLAIN)
-def test_the_image_is_changed_where_nothing_else_starts_the_nodes(check: Check, files: dict[str, str]) -> None:
+def test_a_node_image_is_changed_where_no_startup_script_depends_on_it(check: Check, files: dict[str, str]) -> None:
     assert only("retired-node-image", check, files).fix is not None
 
 
@@ -1128,7 +1130,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 
 
 @pytest.mark.parametrize(("charge", "told"), [("PostPaid", True), ("PrePaid", False)])
-def test_subscriptions_cost_the_same_without_jobs(check: Check, charge: str, *, told: bool) -> None:
+def test_idle_subscription_nodes_are_not_reported_as_waste(check: Check, charge: str, *, told: bool) -> None:
     files = {"main.tf": SUBSCRIBED.replace("CHARGE", charge)}
     assert wastes(check, files) is told
     if told:
@@ -1136,12 +1138,12 @@ def test_subscriptions_cost_the_same_without_jobs(check: Check, charge: str, *, 
 
 
 @pytest.mark.parametrize("files", RESERVED)
-def test_reserved_machines_of_aws_may_wait_for_jobs(check: Check, files: dict[str, str]) -> None:
+def test_idle_reserved_machines_of_aws_are_not_reported_as_waste(check: Check, files: dict[str, str]) -> None:
     assert not wastes(check, files)
 
 
 @pytest.mark.parametrize("files", PLAIN)
-def test_other_machines_of_aws_may_not(check: Check, files: dict[str, str]) -> None:
+def test_idle_unreserved_machines_of_aws_are_reported_as_waste(check: Check, files: dict[str, str]) -> None:
     assert wastes(check, files)
 
 
@@ -1214,14 +1216,16 @@ OF_GROUP = "capacity_reservation_group_id = azurerm_capacity_reservation_group.g
 
 @pytest.mark.parametrize("code", [GKE_POOL, GKE_MODULE])
 @pytest.mark.parametrize(("kind", "paid"), [("SPECIFIC_RESERVATION", True), ("NO_RESERVATION", False)])
-def test_reserved_machines_of_google_may_wait_for_jobs(check: Check, code: str, kind: str, *, paid: bool) -> None:
+def test_idle_reserved_machines_of_google_are_not_reported_as_waste(
+    check: Check, code: str, kind: str, *, paid: bool
+) -> None:
     assert wastes(check, {"main.tf": code.replace("TYPE", kind)}) != paid
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", [AKS_POOL, AKS_MODULE])
 @pytest.mark.parametrize("more", [OF_GROUP, ""])
-def test_reserved_machines_of_azure_may_wait_for_jobs(check: Check, code: str, more: str) -> None:
+def test_idle_reserved_machines_of_azure_are_not_reported_as_waste(check: Check, code: str, more: str) -> None:
     assert wastes(check, {"main.tf": code.replace("RESERVED", more)}) == (not more)
 
 
@@ -1264,7 +1268,7 @@ def pinned(version: str, tier: str = "", pin: str = PIN) -> dict[str, str]:
         ({"main.tf": AZURE.replace("TIER", "")}, ""),
     ],
 )
-def test_an_old_provider_gets_nothing_that_it_may_not_know(check: Check, files: dict[str, str], told: str) -> None:
+def test_a_fix_writes_nothing_an_old_provider_may_not_know(check: Check, files: dict[str, str], told: str) -> None:
     found = only("free-control-plane", check, files)
     assert (found.fix is None) == bool(told)
     assert told in found.help
@@ -1279,7 +1283,7 @@ def test_the_locked_version_of_a_provider_decides(check: Check) -> None:
         assert (only("free-control-plane", check, files).fix is not None) == fixed
 
 
-def test_a_module_s_pin_counts_for_its_root(check: Check) -> None:
+def test_a_provider_pin_in_a_module_counts_for_its_root(check: Check) -> None:
     files = {
         "main.tf": AZURE.replace("TIER", "") + 'module "other" {\n  source = "./other"\n}\n',
         "other/versions.tf": PIN.replace("PROVIDER", "azurerm").replace("VERSION", "~> 2.0"),
@@ -1308,7 +1312,7 @@ def test_a_written_value_is_fixed_with_an_old_provider(check: Check) -> None:
         (">= 3.0", "network_"),
     ],
 )
-def test_an_absent_attribute_is_written_as_the_pinned_provider_spells_it(
+def test_an_absent_attribute_is_spelled_as_the_pinned_provider_does(
     write: Callable[[Mapping[str, str]], object], version: str, spelling: str
 ) -> None:
     profile = 'sku_tier = "Standard"\n  network_profile {\n    network_plugin      = "azure"\n    network_plugin_mode = "overlay"\n  }'
@@ -1370,14 +1374,16 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         (ACK_DISK, '"ecs.gn5-c8g1.2xlarge"', False),
     ],
 )
-def test_a_disk_is_written_that_the_machines_take(check: Check, code: str, machine: str, *, fixed: bool) -> None:
+def test_a_boot_disk_is_written_only_if_the_machine_supports_it(
+    check: Check, code: str, machine: str, *, fixed: bool
+) -> None:
     found = only("slow-boot-disk", check, {"main.tf": code.replace("MACHINE", machine) + 'variable "machine" {}\n'})
     assert (found.fix is not None) == fixed
     assert fixed or "choose a disk type" in found.help
 
 
 @pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
-def test_any_zone_is_no_help_for_nodes_that_stay_together(check: Check, policy: str) -> None:
+def test_a_compact_pool_is_not_spread_over_any_zone(check: Check, policy: str) -> None:
     code = GKE_POOL.replace("TYPE", "NO_RESERVATION").replace(
         "  node_config {", f"  {policy}\n  node_config {{\n    spot = true"
     )
@@ -1416,7 +1422,7 @@ resource "azurerm_kubernetes_cluster" "c" {
 """
 
 
-def test_a_list_of_addresses_is_made_longer_by_hand(check: Check) -> None:
+def test_help_asks_for_more_public_addresses_in_a_list(check: Check) -> None:
     found = only("snat-ports-exhausted", check, {"main.tf": OUTBOUND}, Config())
     assert found.fix is None
     assert found.help.startswith("add public addresses to outbound_ip_address_ids until there are 7")
@@ -1450,7 +1456,7 @@ def test_attribute_is_not_added_beside_a_conflicting_one(check: Check) -> None:
     assert found.help.startswith("remove services_secondary_range_name first: it excludes cluster_ipv4_cidr_block; ")
 
 
-def test_nothing_in_a_block_that_needs_more(check: Check) -> None:
+def test_help_names_the_attributes_that_a_missing_block_needs(check: Check) -> None:
     code = OUTBOUND[: OUTBOUND.index("  network_profile")] + "}\n"
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None
@@ -1491,7 +1497,7 @@ resource "google_container_node_pool" "gpu" {
 
 
 @pytest.mark.parametrize(("optional", "fixed"), [("", False), ("min_count = optional(number, 1)", True)])
-def test_an_attribute_that_the_type_of_a_variable_drops_is_not_written(
+def test_an_attribute_dropped_by_the_type_of_a_variable_is_not_written(
     check: Check, optional: str, *, fixed: bool
 ) -> None:
     files = {"main.tf": TYPED.replace("OPTIONAL", optional), "terraform.tfvars": 'pools = [{ name = "gpu" }]\n'}
@@ -1500,7 +1506,7 @@ def test_an_attribute_that_the_type_of_a_variable_drops_is_not_written(
     assert ("the variable's type must have the attribute, too; add min_count = 0" in found.help) is not fixed
 
 
-def test_a_field_of_a_text_that_an_expression_reads_is_not_renamed(check: Check) -> None:
+def test_a_text_field_read_by_an_expression_is_not_renamed(check: Check) -> None:
     """A fix would put the right name in place of the expression."""
     text = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\nspec:\n  ports: [{port: 80, target-port: 80}]\n"
     manifest = 'resource "kubernetes_manifest" "serve" {\n  for_each = toset([file("serve.tpl")])\n  manifest = yamldecode(each.value)\n}\n'
@@ -1509,7 +1515,7 @@ def test_a_field_of_a_text_that_an_expression_reads_is_not_renamed(check: Check)
     assert found.help == "correct the name or its indentation, or remove it"
 
 
-def test_a_pool_of_reserved_machines_grows_with_the_reservation(check: Check) -> None:
+def test_help_asks_to_raise_the_reservation_with_the_pool(check: Check) -> None:
     cluster = """
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -1622,13 +1628,13 @@ resource "aws_eks_node_group" "jobs" {
 
 
 @pytest.mark.parametrize(("nodes", "fixed"), [(450, True), (451, False)])
-def test_no_maximum_is_written_that_the_quota_refuses(nodes: int, fixed: bool, check: Check) -> None:
+def test_no_maximum_above_the_quota_is_written(nodes: int, fixed: bool, check: Check) -> None:
     found = only("pool-ends-below-target", check, {"main.tf": SMALL_GROUP}, Config(nodes={"": nodes}))
     assert (found.fix is not None) is fixed
     assert fixed or "a managed node group holds 450 nodes until then" in found.help
 
 
-def test_aks_upgrades_a_share_of_a_pool(check: Check) -> None:
+def test_the_fix_for_aks_upgrades_writes_a_percentage(check: Check) -> None:
     """The number for the target would be too many for the pool of today."""
     code = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -1654,7 +1660,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.parametrize(("most", "fixed"), [(150, True), (3, False)])
-def test_gke_upgrades_one_by_one_until_the_pool_is_large(most: int, fixed: bool, check: Check) -> None:
+def test_the_fix_for_gke_upgrades_depends_on_the_pool_size(most: int, fixed: bool, check: Check) -> None:
     code = f"""
 resource "google_container_cluster" "main" {{
   name     = "train"
@@ -1679,7 +1685,7 @@ resource "google_container_node_pool" "jobs" {{
     assert fixed or "today it ends at 3" in found.help
 
 
-def test_eks_upgrades_no_number_of_a_small_group(check: Check) -> None:
+def test_a_small_eks_group_gets_no_fixed_upgrade_number(check: Check) -> None:
     update = "  update_config {\n    max_unavailable = 1\n  }\n"
     group = SMALL_GROUP.replace("  scaling_config", f"{update}\n  scaling_config")
     found = only("slow-upgrades", check, {"main.tf": group}, Config(nodes={"": 450}))
@@ -1687,7 +1693,7 @@ def test_eks_upgrades_no_number_of_a_small_group(check: Check) -> None:
     assert "today it ends at 60" in found.help
 
 
-def test_the_default_of_a_variable_calls_no_function(check: Check) -> None:
+def test_a_fix_writes_no_function_call_into_a_variable_default(check: Check) -> None:
     code = """
 module "eks" {
   source             = "terraform-aws-modules/eks/aws"
@@ -1751,7 +1757,7 @@ SLICE = 'placement_policy {\n    type         = "COMPACT"\n    tpu_topology = "T
         ("10.0.0.0/12", "ct5lp-hightpu-4t", "2x2", ""),
     ],
 )  # fmt: skip
-def test_a_pool_grows_where_its_nodes_can_start(
+def test_a_pool_maximum_grows_only_if_its_nodes_can_start(
     cidr: str, machine: str, topology: str, told: str, check: Check
 ) -> None:
     text = GROWING.replace("CIDR", cidr).replace("MACHINE", machine)
@@ -1762,7 +1768,7 @@ def test_a_pool_grows_where_its_nodes_can_start(
 
 
 @pytest.mark.parametrize(("chart", "scaled"), [("cluster-autoscaler", True), ("prometheus", False)])
-def test_a_minimum_stays_where_nothing_removes_nodes(chart: str, scaled: bool, check: Check) -> None:
+def test_a_pool_minimum_stays_if_nothing_removes_nodes(chart: str, scaled: bool, check: Check) -> None:
     group = EKS_GROUP.replace("LINE", "").replace("min_size     = 0", "min_size     = 1")
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     release = 'resource "helm_release" "a" {\n  name = "a"\n  chart = "NAME"\n  repository = "https://example.com/charts"\n}\n'
@@ -1781,7 +1787,7 @@ def test_attributes_that_are_commented_out_are_not_added(off: str, check: Check)
     assert only("gpu-pool-untainted", check, {"main.tf": cluster + EKS_GROUP.replace("LINE", "# no key")}).fix
 
 
-def test_a_group_that_registers_its_nodes_itself_gets_no_argument_of_terraform(check: Check) -> None:
+def test_a_group_with_its_own_bootstrap_script_gets_no_terraform_argument(check: Check) -> None:
     groups = '{\n  gpu = { instance_type = "g5.xlarge", max_size = 2 }\n  }'
     pools = "eks_managed_node_groups = { system = { min_size = 2, max_size = 2 } }"
     module = f"""module "eks" {{
@@ -1850,7 +1856,7 @@ resource "aws_eks_node_group" "a" {
 
 
 @pytest.mark.parametrize(("prefix", "fixed"), [("24", False), ("17", True)])
-def test_a_larger_surge_waits_for_a_wider_subnet(prefix: str, fixed: bool, check: Check) -> None:
+def test_a_larger_surge_needs_a_wider_subnet_first(prefix: str, fixed: bool, check: Check) -> None:
     """100 surge nodes of 20 addresses would fill a /24 before the first node."""
     found = only("slow-upgrades", check, {"main.tf": GROUP.replace("PREFIX", prefix)})
     assert (found.fix is not None) == fixed
@@ -1896,7 +1902,9 @@ resource "azurerm_kubernetes_cluster" "main" {
         (FREE, "Free", "Standard", 1200),
     ],
 )
-def test_the_edition_comes_before_a_larger_maximum(code: str, small: str, large: str, nodes: int, check: Check) -> None:
+def test_a_larger_maximum_needs_the_larger_edition_first(
+    code: str, small: str, large: str, nodes: int, check: Check
+) -> None:
     config = Config(nodes={"": nodes})
     found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", small)}, config)
     assert found.fix is None

@@ -206,7 +206,7 @@ def as_json(labels: str, ttl: str, tabs: bool) -> str:
 
 
 @pytest.mark.parametrize("tabs", [False, True], ids=["blanks", "tabs"])
-def test_json_gets_lines_where_its_neighbours_have_them(tabs: bool, write: Write) -> None:
+def test_new_json_members_get_lines_of_their_own_if_neighbors_have_them(tabs: bool, write: Write) -> None:
     """Nested maps get lines of their own where all others have them."""
     folder = write({"job.json": as_json("", "", tabs), "queue.yaml": LOCAL_QUEUE})
     labels = ',\n    "labels": {\n      "kueue.x-k8s.io/queue-name": "gpu"\n    }'
@@ -259,7 +259,7 @@ LABEL = "kueue.x-k8s.io/queue-name: gpu"
         ),
     ],
 )  # fmt: skip
-def test_parents_that_are_absent_null_or_there(before: str, after: str, write: Write) -> None:
+def test_new_keys_fit_parents_that_are_absent_or_null_or_present(before: str, after: str, write: Write) -> None:
     folder = write({"job.yaml": job(before, LABELLED), "queue.yaml": LOCAL_QUEUE})
     assert fixed(folder, ["job.yaml"], QUEUE) == {"job.yaml": job(after, LABELLED).encode()}
 
@@ -278,13 +278,13 @@ MOREspec:
 """
 
 
-def test_indentation_is_that_of_the_file(write: Write) -> None:
+def test_new_lines_use_the_indentation_of_the_file(write: Write) -> None:
     old, new = (WIDE_JOB.replace("MORE", more) for more in ("", f"    labels:\n        {LABEL}\n"))
     folder = write({"job.yaml": old, "queue.yaml": LOCAL_QUEUE})
     assert fixed(folder, ["job.yaml"], QUEUE) == {"job.yaml": new.encode()}
 
 
-def test_documents_and_lists(write: Write) -> None:
+def test_every_document_and_list_item_gets_its_own_fix(write: Write) -> None:
     """Each object gets its own, wherever it stands."""
     one = job("", JOB)
     listed = (
@@ -363,7 +363,7 @@ LAUNCHING = "  launcherCreationPolicy: WaitForWorkersReady\n"
         ),
     ],
 )  # fmt: skip
-def test_order_of_kubeflow(
+def test_new_keys_of_kubeflow_jobs_keep_the_usual_order(
     kind: str, roles: str, rules: tuple[str, ...], before: str, after: str, write: Write
 ) -> None:
     folder = write({"job.yaml": kubeflow(kind, roles, before)})
@@ -469,7 +469,9 @@ spec:
          "spec:\n  disruption: {consolidateAfter: 1m, consolidationPolicy: WhenEmpty}\n"),
     ],
 )  # fmt: skip
-def test_order_of_other_kinds(name: str, rule: str, before: str, after: str, write: Write) -> None:
+def test_new_keys_of_other_kinds_keep_the_usual_order(
+    name: str, rule: str, before: str, after: str, write: Write
+) -> None:
     """`after` is the beginning of the spec: the rest is as it was."""
     before = dedent(before)
     folder = write({f"{name}.yaml": before})
@@ -482,7 +484,7 @@ def test_order_of_other_kinds(name: str, rule: str, before: str, after: str, wri
     assert len(new) == len(before) + len(after) - len(before[before.index("spec:\n") : -len(rest)])
 
 
-def test_a_pool_without_disruption_is_left_to_people(write: Write) -> None:
+def test_a_pool_without_a_disruption_block_is_left_to_a_person(write: Write) -> None:
     """The API asks for a second field with it, of which nobody has said the value."""
     write({"pool.yaml": POOL.format(disruption="")})
     why = "its disruption needs consolidateAfter too; add spec.disruption.consolidationPolicy: WhenEmpty"
@@ -557,7 +559,7 @@ OWN = "        imagePullPolicy: IfNotPresent\n"
         ),
     ],
 )  # fmt: skip
-def test_anchor_is_edited_if_all_want_it(rule: str, before: str, after: str, write: Write) -> None:
+def test_an_anchor_is_edited_if_all_its_users_need_it(rule: str, before: str, after: str, write: Write) -> None:
     folder = write({"a.yaml": before})
     assert fixed(folder, ["a.yaml"], rule) == {"a.yaml": after.encode()}
 
@@ -578,7 +580,7 @@ POD = "&pod\n            hostNetwork: true\n            containers:\n           
 
 
 @pytest.mark.parametrize("other", [16, 1])
-def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> None:
+def test_an_anchored_map_gets_a_key_if_all_its_users_need_it(other: int, write: Write) -> None:
     text = ITEMS + SPEC.format(name="a", count=16, spec=POD) + SPEC.format(name="b", count=other, spec="*pod")
     folder = write({"a.yaml": text})
     if other == 1:  # a job of one pod has nobody to look up
@@ -605,7 +607,7 @@ def test_anchored_map_gets_a_key_if_all_want_it(other: int, write: Write) -> Non
         ),
     ],
 )  # fmt: skip
-def test_anchor_is_left_if_somebody_is_fine_with_it(text: str, rule: str, why: str, write: Write) -> None:
+def test_an_anchor_is_kept_if_one_of_its_users_is_fine_with_it(text: str, rule: str, why: str, write: Write) -> None:
     write({"a.yaml": text})
     assert helped((rule,)) == {why}
 
@@ -662,7 +664,7 @@ def test_new_items_keep_the_style_of_the_list(before: str, after: str, write: Wr
     assert fixed(folder, ["job.yaml"], "no-secret", config=config) == {"job.yaml": new.encode()}
 
 
-def test_a_new_list_comes_last(write: Write) -> None:
+def test_a_new_list_is_added_at_the_end(write: Write) -> None:
     old = PODS.replace("      {more}\n", "")
     folder = write({"job.yaml": old, "own/images/no-secret.yaml": RULE})
     config = Config(rules=("own",), exclude=("own",))

@@ -46,19 +46,19 @@ RULE = "ray-cluster-outlives-job"
         (f"not-{RULE}: debugged afterwards", False),
     ],
 )
-def test_annotation_has_rules_ignored_for_a_reason(value: str, ignored: bool, check: Check) -> None:
+def test_an_annotation_with_a_reason_ignores_the_named_rules(value: str, ignored: bool, check: Check) -> None:
     result = check({"ray.yaml": RAY.format(name="a", value=value)})
     assert (RULE not in names(result)) is ignored
     assert bool(re.search(ignoring(RULE, "jobs"), value)) is ignored
 
 
-def test_annotation_holds_for_its_object_only(check: Check) -> None:
+def test_an_annotation_applies_to_its_object_only(check: Check) -> None:
     other = RAY.format(name="b", value="other: why").replace("kcheck.dev/ignore", "note")
     result = check({"ray.yaml": f"{RAY.format(name='a', value=f'{RULE}: why')}---\n{other}"})
     assert names(result).count(RULE) == 1
 
 
-def test_annotation_holds_for_items_of_a_list(check: Check) -> None:
+def test_an_annotation_applies_to_items_of_a_list(check: Check) -> None:
     item = RAY.format(name="a", value=f"{RULE}: why").replace("\n", "\n    ").rstrip()
     result = check({"ray.yaml": f"apiVersion: v1\nkind: List\nitems:\n  - {item}\n"})
     assert RULE not in names(result)
@@ -68,6 +68,6 @@ def test_an_annotation_without_a_reason_is_reported(check: Check) -> None:
     assert "suppression-without-reason" in names(check({"ray.yaml": RAY.format(name="a", value=RULE)}))
 
 
-def test_annotation_for_the_cluster_is_not_unused(check: Check) -> None:
+def test_an_annotation_for_rules_in_the_cluster_is_not_reported_as_unused(check: Check) -> None:
     result = check({"ray.yaml": RAY.format(name="a", value=f"{RULE}, fractional-gpu: why")})
     assert "unused-suppression" not in names(result)

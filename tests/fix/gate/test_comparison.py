@@ -35,14 +35,14 @@ def test_new_and_gone_findings_are_listed() -> None:
     assert names(compare([finding("a"), finding("b")], [finding("b"), finding("c")])) == (["c"], [], ["a"])
 
 
-def test_another_message_or_severity_is_a_change() -> None:
+def test_another_message_or_severity_counts_as_a_change() -> None:
     after = finding("a", message="It is full at 3")
     assert names(compare([finding("a")], [after])) == ([], ["a"], [])
     worse = replace(finding("a"), severity=Severity.ERROR)
     assert names(compare([finding("a")], [worse])) == ([], ["a"], [])
 
 
-def test_of_several_alike_the_one_that_was_not_said_is_new() -> None:
+def test_among_similar_findings_the_one_with_a_new_message_is_new() -> None:
     before = [finding("a", message="first"), finding("a", message="second")]
     after = [finding("a", message="first"), finding("a", 2, "third"), finding("a", 3, "second")]
     (new,) = compare(before, after).new
@@ -51,7 +51,7 @@ def test_of_several_alike_the_one_that_was_not_said_is_new() -> None:
     assert gone.message == "third"
 
 
-def test_of_merged_findings_a_part_may_go() -> None:
+def test_one_part_of_a_merged_finding_can_be_gone() -> None:
     together = finding("a", also=("b",))
     assert names(compare([together], [finding("a")])) == ([], ["a"], [])
     assert names(compare([finding("a")], [together])) == ([], ["a"], [])

@@ -82,7 +82,7 @@ def found(*arguments: str) -> list[tuple[str, str]]:
 # --- the baseline
 
 
-def test_baseline_is_read_back(write: Write) -> None:
+def test_a_baseline_is_read_back_unchanged(write: Write) -> None:
     folder = write({"main.tf": cluster()})
     assert run("baseline").exit_code == 0
     first = (folder / "kcheck-baseline.json").read_bytes()
@@ -100,7 +100,7 @@ def test_baseline_is_read_back(write: Write) -> None:
     assert len(found("--info")) == len(data["findings"])
 
 
-def test_days_are_kept(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_keeps_the_day_each_finding_was_accepted(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({"main.tf": cluster()})
     monkeypatch.setenv("KCHECK_TODAY", "2021-05-01")
     run("baseline")
@@ -113,7 +113,7 @@ def test_days_are_kept(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     assert days[RETIRING, "more.tf"] == "2021-05-02"
 
 
-def test_today_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_day_of_a_run_can_be_given(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     accepted = "suppressions:\n  - {rule: free-control-plane, reason: small, expires: 2030-01-01}\n"
     write({"main.tf": cluster(), "kcheck.yaml": accepted})
     assert FREE not in dict(found())
@@ -182,7 +182,9 @@ def gone(*arguments: str) -> str:
 
 
 @pytest.mark.medium
-def test_known_findings_are_counted_as_in_the_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_findings_are_counted_as_the_baseline_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three subnets of one place are one finding, known or not."""
     shutil.copytree(ROOT / "examples" / "eks-training", tmp_path / "eks")
     monkeypatch.chdir(tmp_path / "eks")
@@ -191,7 +193,7 @@ def test_known_findings_are_counted_as_in_the_baseline(tmp_path: Path, monkeypat
     assert f"nothing found; {recorded[1]} already known." in run("check", "--baseline").stdout
 
 
-def test_gone_entries_are_reported_and_pruned(write: Write) -> None:
+def test_gone_baseline_entries_are_reported_and_pruned(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard")})
@@ -217,7 +219,7 @@ def test_gone_entries_are_reported_and_pruned(write: Write) -> None:
         ["--ignore", "control-plane"],
     ],
 )
-def test_entries_outside_the_checked_paths_are_not_gone(arguments: list[str], write: Write) -> None:
+def test_baseline_entries_outside_the_checked_paths_are_not_gone(arguments: list[str], write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster(sku="Standard", plugin="kubenet")})
@@ -231,7 +233,7 @@ def test_entries_outside_the_checked_paths_are_not_gone(arguments: list[str], wr
     assert "1 entry" in gone()
 
 
-def test_gone_entries_of_a_part_are_pruned(write: Write) -> None:
+def test_gone_entries_of_a_baseline_of_some_folders_are_pruned(write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline", "--nodes", "350", "b", "a/")
     write({"a/main.tf": cluster(sku="Standard")})
@@ -247,7 +249,7 @@ def test_gone_entries_of_a_part_are_pruned(write: Write) -> None:
     ],
     ids=["undecided", "unreadable"],
 )
-def test_undecided_entries_are_not_gone(text: str, write: Write) -> None:
+def test_baseline_entries_whose_check_is_undecided_are_not_gone(text: str, write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"main.tf": text})
@@ -257,7 +259,7 @@ def test_undecided_entries_are_not_gone(text: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--select", "control-plane"], ["--ignore", "unreadable-file"]])
-def test_entries_of_unreadable_files_are_not_gone(arguments: list[str], write: Write) -> None:
+def test_baseline_entries_of_unreadable_files_are_not_gone(arguments: list[str], write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline")
     write({"main.tf": "resource {\n"})
@@ -266,7 +268,7 @@ def test_entries_of_unreadable_files_are_not_gone(arguments: list[str], write: W
     assert found("--baseline") == []
 
 
-def test_entries_of_a_broken_rule_are_not_gone(write: Write) -> None:
+def test_baseline_entries_of_a_broken_rule_are_not_gone(write: Write) -> None:
     rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: {0}\nat: cluster.name\nmessage: a bad name\n"
     path = "policy/naming/bad-name.yaml"
     write({"main.tf": cluster(), path: rule.format("'true'"), "kcheck.yaml": "rules: [policy]\n"})
@@ -279,7 +281,7 @@ def test_entries_of_a_broken_rule_are_not_gone(write: Write) -> None:
     assert found("--baseline") == []
 
 
-def test_one_caller_that_is_gone(write: Write) -> None:
+def test_one_caller_of_a_module_can_be_gone_from_the_baseline(write: Write) -> None:
     call = 'module "{0}" {{\n  source = "../modules/k"\n  tier   = "{1}"\n}}\n'
     module = cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n'
     a, b = call.format("a", "Free"), call.format("b", "Free")
@@ -293,7 +295,7 @@ def test_one_caller_that_is_gone(write: Write) -> None:
     assert found("--baseline") == []
 
 
-def test_baseline_of_a_part_keeps_the_rest(write: Write) -> None:
+def test_updating_the_baseline_of_one_folder_keeps_the_rest(write: Write) -> None:
     folder = write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     run("baseline")
     write({"a/main.tf": cluster("x"), "b/main.tf": cluster("x")})
@@ -305,7 +307,7 @@ def test_baseline_of_a_part_keeps_the_rest(write: Write) -> None:
     }
 
 
-def test_settings_name_the_baseline(write: Write) -> None:
+def test_the_settings_can_name_the_baseline(write: Write) -> None:
     folder = write({"main.tf": cluster(), "kcheck.yaml": "baseline: stock/known.json\n"})
     result = run("check")
     assert result.exit_code == 2
@@ -326,7 +328,7 @@ def test_the_folder_of_the_baseline_may_be_a_link(write: Write) -> None:
     assert found("--baseline-file", "stock/b.json") == []
 
 
-def test_a_baseline_on_another_drive(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_can_be_on_another_drive(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     def relpath(path: str, start: str = ".") -> str:
         raise ValueError(path, start)
 
@@ -335,7 +337,7 @@ def test_a_baseline_on_another_drive(write: Write, monkeypatch: pytest.MonkeyPat
     assert json.loads(baseline.Baseline("kcheck-baseline.json").dump())["folder"] == os.path.realpath(folder)
 
 
-def test_names_that_are_not_unicode_are_known(write: Write) -> None:
+def test_findings_in_files_with_invalid_unicode_names_are_known(write: Write) -> None:
     folder = write({})
     with open(os.fsencode(folder) + b"/gr\xf6\xdfe.tf", "w") as file:
         file.write(cluster())
@@ -344,7 +346,7 @@ def test_names_that_are_not_unicode_are_known(write: Write) -> None:
     assert (result.exit_code, result.stdout[:13]) == (0, "nothing found")
 
 
-def test_the_worst_of_several_findings_is_known() -> None:
+def test_the_baseline_knows_the_worst_of_several_findings() -> None:
     entry = baseline.BaselineEntry("a-rule", "main.tf", ("x",), "text", "error", "2021-05-01")
     found = finding("a-rule", Severity.ERROR, "text", "x")
     assert knows([entry, replace(entry, severity="warning")], found)
@@ -357,7 +359,7 @@ def knows(entries: list[baseline.BaselineEntry], *found: Finding) -> bool:
     return all(map(known.contains, found))
 
 
-def test_more_of_what_cannot_be_told_apart_is_new(write: Write) -> None:
+def test_one_more_of_several_indistinguishable_findings_is_new(write: Write) -> None:
     """Two Jobs without a name: nobody can say which of them was there."""
     job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\nspec:\n  template:\n    spec:\n      containers:\n"
     job += "        - name: a\n          image: quay.io/a/b:1\n          resources: {limits: {nvidia.com/gpu: 8}}\n      restartPolicy: Never\n"
@@ -384,7 +386,9 @@ def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["eks-training", "gke-training", "aks-training/manifests", "ack-training"])
-def test_a_run_in_a_subfolder_knows_the_same(folder: str, accepted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_a_subfolder_knows_the_same_findings(
+    folder: str, accepted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(accepted / folder)
     whole = set(found("--no-baseline", "--info"))
     assert whole
@@ -403,7 +407,9 @@ NAMES = st.sampled_from([
 
 
 @given(NAMES, st.sampled_from(["infra", "infra/prod", "a/b/c", "deploy"]))
-def test_names_are_found_again_from_elsewhere(tmp_path_factory: pytest.TempPathFactory, name: str, folder: str) -> None:
+def test_baseline_names_are_found_from_another_folder(
+    tmp_path_factory: pytest.TempPathFactory, name: str, folder: str
+) -> None:
     top = tmp_path_factory.mktemp("t")
     (top / folder).mkdir(parents=True)
     entry = baseline.BaselineEntry("r", "deploy/job.yaml", (name,), "m", "error", "2021-05-01")
@@ -460,9 +466,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         {"kcheck.yaml": "price: 30\n"},
     ],
 )
-def test_changes_of_other_files_bring_no_known_finding_back(
-    change: dict[str, str | bytes], write: Write, git: Git
-) -> None:
+def test_changes_of_other_files_revive_no_known_finding(change: dict[str, str | bytes], write: Write, git: Git) -> None:
     """Prices, machines and the names of pools are in messages, and are none of the finding's own."""
     commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
     assert "job.yaml" in dict(found()).values()
@@ -474,7 +478,7 @@ def test_changes_of_other_files_bring_no_known_finding_back(
 
 
 @pytest.mark.slow
-def test_a_job_that_loses_its_pool_is_news(write: Write, git: Git) -> None:
+def test_a_job_that_loses_its_pool_is_a_new_finding(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
     run("baseline")
     write({"gpu.tf": ""})
@@ -483,7 +487,7 @@ def test_a_job_that_loses_its_pool_is_news(write: Write, git: Git) -> None:
 
 
 @pytest.mark.slow
-def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: Write) -> None:
+def test_another_pool_in_a_subnet_already_known_as_too_small_is_not_new(write: Write) -> None:
     subnet = 'resource "azurerm_subnet" "nodes" {\n  name = "n"\n  address_prefixes = ["10.0.0.0/26"]\n}\n'
     own = GPU_POOL.replace("  name ", "  vnet_subnet_id = azurerm_subnet.nodes.id\n  name ", 1)
     pools = [own.replace('"gpu"', f'"{name}"') for name in ("a", "b")]
@@ -495,7 +499,7 @@ def test_another_pool_in_a_subnet_that_is_too_small_brings_nothing_back(write: W
         assert ("subnet-too-small", "subnet.tf") not in found("--baseline")
 
 
-def test_moved_files_are_followed(write: Write) -> None:
+def test_findings_in_moved_files_stay_known(write: Write) -> None:
     folder = write({"infra/main.tf": cluster(), "deploy/job.yaml": GPU_JOB})
     run("baseline")
     (folder / "infra").rename(folder / "platform")
@@ -507,7 +511,7 @@ def test_moved_files_are_followed(write: Write) -> None:
     assert (RETIRING, "infra/main.tf") in found("--baseline")
 
 
-def test_messages_in_other_words_are_followed(write: Write) -> None:
+def test_findings_with_reworded_messages_stay_known(write: Write) -> None:
     folder = write({"main.tf": cluster()})
     run("baseline")
     path = folder / "kcheck-baseline.json"
@@ -521,7 +525,7 @@ def finding(rule: str, severity: Severity, message: str, name: str) -> Finding:
     return Finding(rule, severity, False, message, span, (), name, None, "", (span,))
 
 
-def test_fix_leaves_what_is_known(write: Write) -> None:
+def test_fix_leaves_known_findings_alone(write: Write) -> None:
     folder = write({"main.tf": cluster(nodes=20), "kcheck.yaml": "baseline: kcheck-baseline.json\n"})
     run("baseline")
     write({"more.tf": cluster("more", nodes=20, plugin="azure")})
@@ -554,7 +558,7 @@ def test_fix_leaves_what_is_known(write: Write) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> None:
+def test_invalid_baseline_files_are_refused(text: str, message: str, write: Write) -> None:
     write({"main.tf": cluster(), "kcheck-baseline.json": text})
     result = run("check", "--baseline")
     assert result.exit_code == 2
@@ -568,7 +572,7 @@ def test_files_that_are_no_baseline(text: str, message: str, write: Write) -> No
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_any_json_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+def test_any_json_baseline_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
     path = tmp_path_factory.mktemp("b") / "b.json"
     path.write_text(json.dumps({"version": 1, "folder": os.getcwd(), "arguments": data, "findings": data}))
     with contextlib.suppress(ConfigError):
@@ -590,7 +594,7 @@ def test_a_known_finding_makes_a_folder_relevant(write: Write) -> None:
     assert not result.stderr
 
 
-def test_a_baseline_is_not_checked_itself(write: Write) -> None:
+def test_the_baseline_file_itself_is_not_checked(write: Write) -> None:
     write({"main.tf": cluster()})
     run("baseline", "--baseline-file", "known.json")
     result = run("check", "--baseline", "known.json")
@@ -598,7 +602,7 @@ def test_a_baseline_is_not_checked_itself(write: Write) -> None:
     assert "known.json is a baseline; use --baseline-file known.json" in result.stderr
 
 
-def test_prune_needs_a_baseline(write: Write) -> None:
+def test_the_prune_option_needs_a_baseline(write: Write) -> None:
     write({"main.tf": cluster()})
     result = run("check", "--prune")
     assert result.exit_code == 2
@@ -637,7 +641,7 @@ def test_findings_in_changed_lines_are_reported(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_findings_that_a_change_causes_elsewhere_are_reported(write: Write, git: Git) -> None:
+def test_findings_caused_by_a_change_in_other_files_are_reported(write: Write, git: Git) -> None:
     text = cluster().replace("300", "var.nodes")
     commit(git, write, {"main.tf": text, "v.tf": 'variable "nodes" {\n  default = 5\n}\n'})
     write({"v.tf": 'variable "nodes" {\n  default = 300\n}\n'})
@@ -655,7 +659,7 @@ def test_findings_in_new_files_are_reported(staged: bool, write: Write, git: Git
     assert sorted({path for _, path in changed("b")}) == ["b/deep/er/main.tf", "b/main.tf"]
 
 
-def test_ignored_files_are_no_change(write: Write, git: Git) -> None:
+def test_files_ignored_by_git_do_not_count_as_changed(write: Write, git: Git) -> None:
     """A tfvars file that is kept out of git held before, too."""
     text = cluster().replace("300", "var.nodes") + 'variable "nodes" {}\n'
     commit(git, write, {"main.tf": text, ".gitignore": "*.tfvars\n"})
@@ -672,7 +676,7 @@ def test_findings_caused_by_a_deleted_file_are_reported(write: Write, git: Git) 
     assert (FREE, "x/main.tf") in changed()
 
 
-def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
+def test_the_diff_base_includes_a_folder_deleted_since(write: Write, git: Git) -> None:
     module = 'output "nodes" {\n  value = 5\n}\n'
     text = cluster().replace("300", "local.nodes")
     call = 'module "n" {\n  source = "./n"\n}\nlocals {\n  nodes = module.n.nodes\n}\n'
@@ -685,7 +689,7 @@ def test_a_deleted_folder_was_there(write: Write, git: Git) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("infra/main.tf", "infra/aks.tf"), ("infra/main.tf", "platform/aks/main.tf")])
-def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -> None:
+def test_a_moved_file_does_not_count_as_changed(old: str, new: str, write: Write, git: Git) -> None:
     folder = commit(git, write, {old: cluster(), "k/pod.yaml": "kind: Pod\n"})
     (folder / new).parent.mkdir(parents=True, exist_ok=True)
     git("mv", old, new)
@@ -694,7 +698,7 @@ def test_moved_files_are_no_change(old: str, new: str, write: Write, git: Git) -
     assert changed() == [(RETIRING, new)]
 
 
-def test_a_moved_file_of_json_is_no_change(write: Write, git: Git) -> None:
+def test_a_moved_json_file_does_not_count_as_changed(write: Write, git: Git) -> None:
     pods = {"containers": [{"name": "a", "image": "busybox", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"parallelism": 2000, "template": {"spec": pods}}}  # fmt: skip
     commit(git, write, {"k/a.json": json.dumps(job)})
@@ -703,14 +707,14 @@ def test_a_moved_file_of_json_is_no_change(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_a_file_that_moved_out_of_a_folder_moves_nothing_else(write: Write, git: Git) -> None:
+def test_moving_one_file_out_of_a_folder_does_not_move_the_others(write: Write, git: Git) -> None:
     output = 'output "id" {\n  value       = 1\n  description = "long enough to be found again by git"\n}\n'
     commit(git, write, {"a/main.tf": cluster(), "a/outputs.tf": output, "b/x.tf": ""})
     git("mv", "a/outputs.tf", "b/outputs.tf")
     assert changed() == []
 
 
-def test_a_folder_that_became_a_file(write: Write, git: Git) -> None:
+def test_a_folder_replaced_by_a_file_is_compared(write: Write, git: Git) -> None:
     folder = commit(git, write, {"main.tf": cluster(plugin="none"), "x/main.tf": cluster()})
     (folder / "x/main.tf").unlink()
     (folder / "x").rmdir()
@@ -719,7 +723,7 @@ def test_a_folder_that_became_a_file(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_lines_of_expressions_in_json(write: Write, git: Git) -> None:
+def test_expressions_in_json_do_not_count_as_changed_lines(write: Write, git: Git) -> None:
     """Their source is made of the expression alone."""
     text = """{"resource": {"azurerm_kubernetes_cluster": {"x": {
  "sku_tier": "${false ? 1 : "Free"}",
@@ -735,14 +739,14 @@ def test_lines_of_expressions_in_json(write: Write, git: Git) -> None:
     assert sorted(rule for rule, _ in changed()) == [RETIRING, "pod-range-too-small"]
 
 
-def test_the_paths_say_which_repository_is_meant(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checked_paths_decide_the_repository(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = commit(git, write, {"infra/main.tf": cluster()})
     for own in (".git", str(folder / ".git")):  # as hooks have it
         monkeypatch.setenv("GIT_DIR", own)
         assert changed("infra") == []
 
 
-def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
+def test_the_error_says_why_git_cannot_read_the_repository(write: Write, git: Git) -> None:
     folder = commit(git, write, {"main.tf": cluster()})
     (folder / ".git/config").write_text("[core\n")
     result = run("check", "--diff-base", "HEAD")
@@ -751,7 +755,7 @@ def test_why_git_does_not_read_a_repository(write: Write, git: Git) -> None:
 
 
 @pytest.mark.parametrize("count", [10, 4_000])
-def test_changed_lines_of_long_files(count: int) -> None:
+def test_changed_lines_are_found_in_long_files(count: int) -> None:
     lines = [line for i in range(count) for line in (f"name: {i}", "kind: ConfigMap", "data: {}", "---")]
     new = [*lines]
     new[1], new[-4] = "kind: Secret", "name: other"
@@ -760,7 +764,7 @@ def test_changed_lines_of_long_files(count: int) -> None:
     assert [i for i, is_new in enumerate(told) if is_new] == [1, 20, len(new) - 4]
 
 
-def test_settings_are_those_of_then(write: Write, git: Git) -> None:
+def test_the_diff_base_is_judged_with_its_own_settings(write: Write, git: Git) -> None:
     text = cluster().replace("300", "5")
     commit(git, write, {"main.tf": text, "kcheck.yaml": "nodes: 5\n"})
     write({"kcheck.yaml": "nodes: 350\n"})
@@ -772,7 +776,7 @@ def test_settings_are_those_of_then(write: Write, git: Git) -> None:
     assert (RETIRING, "main.tf") in changed()
 
 
-def test_rules_are_those_of_now(write: Write, git: Git) -> None:
+def test_the_diff_base_is_judged_with_the_current_rules(write: Write, git: Git) -> None:
     rule = "summary: x\nseverity: warning\nsubject: cluster\nproblem: 'true'\nat: cluster.name\nmessage: a bad name\n"
     files: dict[str, str | bytes] = {"main.tf": cluster(), "policy/naming/bad-name.yaml": rule}
     folder = commit(git, write, {**files, "kcheck.yaml": "rules: [policy]\n"})
@@ -781,7 +785,7 @@ def test_rules_are_those_of_now(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_settings_of_then_that_make_no_sense(write: Write, git: Git) -> None:
+def test_all_findings_are_new_if_the_settings_of_the_diff_base_are_invalid(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster(), "kcheck.yaml": "nodes: none\n"})
     write({"kcheck.yaml": "nodes: 350\n"})
     result = run("check", "--diff-base", "HEAD")
@@ -792,7 +796,7 @@ def test_settings_of_then_that_make_no_sense(write: Write, git: Git) -> None:
     assert " kubenet-retiring: " in result.stdout
 
 
-def test_branch_is_compared_with_its_merge_base(write: Write, git: Git) -> None:
+def test_a_branch_is_compared_with_its_merge_base(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a"), "b.txt": ""})
     git("switch", "-qc", "work")
     commit(git, write, {"w.tf": cluster("w")})
@@ -803,7 +807,7 @@ def test_branch_is_compared_with_its_merge_base(write: Write, git: Git) -> None:
     assert {path for _, path in changed(base="main~1")} == {"w.tf"}
 
 
-def test_no_common_ancestor(write: Write, git: Git) -> None:
+def test_a_diff_base_without_a_common_ancestor_is_compared_directly(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a")})
     git("switch", "-q", "--orphan", "other")
     commit(git, write, {"a.tf": cluster("a"), "b.tf": cluster("b")})
@@ -813,7 +817,7 @@ def test_no_common_ancestor(write: Write, git: Git) -> None:
 
 
 @pytest.mark.parametrize("name", ['a "b".tf', "grö ße.tf", "new\nline.tf", "-x.tf", "a:b.tf"])
-def test_files_with_odd_names_are_compared(name: str, write: Write, git: Git) -> None:
+def test_files_with_unusual_names_are_compared(name: str, write: Write, git: Git) -> None:
     commit(git, write, {name: cluster()})
     assert changed() == []
     write({name: cluster(sku="Standard").replace('"kubenet"', '"kubenet" # still')})
@@ -830,7 +834,7 @@ def test_submodules_and_links_are_left_alone(write: Write, git: Git, tmp_path: P
     assert changed() == []
 
 
-def test_in_the_middle_of_a_merge(write: Write, git: Git) -> None:
+def test_a_check_during_a_merge_compares_with_the_diff_base(write: Write, git: Git) -> None:
     commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": ""})
     git("switch", "-qc", "work")
     commit(git, write, {"a.tf": cluster("a", nodes=21)})
@@ -845,14 +849,14 @@ def test_in_the_middle_of_a_merge(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_before_the_first_commit_all_is_new(write: Write, git: Git) -> None:
+def test_every_finding_is_new_before_the_first_commit(write: Write, git: Git) -> None:
     write({"main.tf": cluster()})
     assert (RETIRING, "main.tf") in changed()
     git("add", "-A")
     assert (RETIRING, "main.tf") in changed()
 
 
-def test_in_a_hook_of_git(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diff_base_works_inside_a_git_hook(write: Write, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
     commit(git, write, {"infra/main.tf": cluster()})
     write({"infra/main.tf": cluster().replace('"kubenet"', '"kubenet" # still')})
     monkeypatch.setenv("GIT_DIR", ".git")
@@ -868,7 +872,7 @@ def test_in_a_hook_of_git(write: Write, git: Git, monkeypatch: pytest.MonkeyPatc
         ("HEAD:main.tf", "unknown commit HEAD:main.tf"),
     ],
 )
-def test_commits_that_are_not_there(base: str, message: str, write: Write, git: Git) -> None:
+def test_an_unknown_commit_is_refused(base: str, message: str, write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster()})
     result = run("check", f"--diff-base={base}")
     assert result.exit_code == 2
@@ -894,7 +898,7 @@ def test_a_comparison_without_git_is_refused(write: Write, monkeypatch: pytest.M
     assert "--diff-base needs git" in result.stderr
 
 
-def test_nothing_that_matters_has_changed(write: Write, git: Git) -> None:
+def test_a_change_of_irrelevant_files_reports_no_findings(write: Write, git: Git) -> None:
     commit(git, write, {"main.tf": cluster(), "README.md": ""})
     write({"README.md": "new", "notes.yaml": "a: 1\n"})
     result = run("check", "--diff-base", "HEAD")
@@ -903,7 +907,7 @@ def test_nothing_that_matters_has_changed(write: Write, git: Git) -> None:
     assert changed() == []
 
 
-def test_fix_since_a_commit(write: Write, git: Git) -> None:
+def test_fix_with_a_diff_base_changes_only_new_findings(write: Write, git: Git) -> None:
     folder = commit(git, write, {"a.tf": cluster("a", nodes=20), "b.tf": cluster("b", nodes=5)})
     write({"b.tf": cluster("b", nodes=20)})
     run("fix", "--diff-base", "HEAD")
@@ -911,7 +915,7 @@ def test_fix_since_a_commit(write: Write, git: Git) -> None:
     assert '"Standard"' in (folder / "b.tf").read_text()
 
 
-def test_tree_as_it_was(write: Write) -> None:
+def test_an_overlay_replaces_files_of_the_tree(write: Write) -> None:
     folder = write({"a.tf": cluster("a"), "b.tf": cluster("b"), "k/x.yaml": "kind: Pod\napiVersion: v1\n"})
     real = {name: os.path.realpath(folder / name) for name in ("a.tf", "b.tf", "c/d/e.tf", "k/x.yaml", "c/y.yaml")}
     overlay = {real["a.tf"]: None, real["c/d/e.tf"]: cluster("e").encode(), real["k/x.yaml"]: None}
@@ -954,7 +958,9 @@ def test_tree_as_it_was(write: Write) -> None:
         ("gone.yaml", None, False),
     ],
 )
-def test_relevant_files_are_recognised(path: str, content: str | None, expected: bool, write: Write) -> None:
+def test_files_that_can_change_findings_are_recognized(
+    path: str, content: str | None, expected: bool, write: Write
+) -> None:
     files: dict[str, str | bytes] = {
         "infra/main.tf": 'resource "helm_release" "x" {\n  values = [file("../named/values.yaml")]\n}\n',
         "deploy/kustomization.yaml": "resources: [pod.yaml]\npatches: [{path: ../patches/patch.yaml}]\n",
@@ -975,7 +981,7 @@ def test_relevant_files_are_recognised(path: str, content: str | None, expected:
         ("nodes: 5\n", "own.yaml"),
     ],
 )
-def test_files_that_the_settings_name_matter(setting: str, path: str, write: Write) -> None:
+def test_files_named_in_the_settings_are_relevant(setting: str, path: str, write: Write) -> None:
     folder = write({"own.yaml": setting, "x.yaml": "", path: setting})
     config = settings.load([], "own.yaml")
     assert can_change_findings([path], ["."], config, Disk())
@@ -983,7 +989,7 @@ def test_files_that_the_settings_name_matter(setting: str, path: str, write: Wri
     assert not can_change_findings(["x.yaml"], ["."], config, Disk())
 
 
-def test_a_file_that_nobody_reads_does_not_matter(write: Write) -> None:
+def test_a_file_that_nothing_reads_is_irrelevant(write: Write) -> None:
     write({"main.tf": cluster(), "big.json": b"[" + b"1," * (MAX_BYTES // 2) + b"1]"})
     result = run("check", "--hook", "big.json")
     assert (result.exit_code, result.output) == (0, "")
@@ -1014,7 +1020,7 @@ def test_computed_file_names_count_as_relevant(expression: str, path: str, expec
     assert can_change_findings([path], ["."], Config(), Disk()) == expected
 
 
-def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> None:
+def test_the_hook_does_nothing_for_an_irrelevant_commit(write: Write) -> None:
     folder = write({"main.tf": cluster(nodes=20), "a.yml": "a: 1\n"})
     for command in ("check", "fix"):
         result = run(command, "--hook", "a.yml")
@@ -1026,7 +1032,7 @@ def test_hook_does_nothing_for_a_commit_that_is_nothing_to_it(write: Write) -> N
 
 
 @pytest.mark.parametrize("name", ["package.json", "x.sh", "/etc/hosts", "app/config.yaml", "a/../mkdocs.yml"])
-def test_hook_takes_absolute_paths(name: str, write: Write) -> None:
+def test_the_hook_accepts_absolute_paths(name: str, write: Write) -> None:
     folder = write(
         {"main.tf": cluster(), "package.json": "{}", "x.sh": "", "app/config.yaml": "a: 1\n", "mkdocs.yml": ""}
     )
@@ -1035,13 +1041,13 @@ def test_hook_takes_absolute_paths(name: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere/", "nowhere.tf", "nowhere.md"])
-def test_hook_takes_what_is_not_there(name: str, write: Write) -> None:
+def test_the_hook_accepts_deleted_files(name: str, write: Write) -> None:
     """As deleted files are."""
     write({"main.tf": cluster()})
     assert run("check", "--hook", name).exit_code == (name == "nowhere.tf")
 
 
-def test_hook_checks_the_folders_that_it_is_given(write: Write) -> None:
+def test_the_hook_checks_the_given_folders(write: Write) -> None:
     write({"a/main.tf": cluster(), "b/main.tf": cluster()})
     result = run("check", "--hook", "-q", "a", "b/main.tf")
     assert "a/main.tf:" in result.stdout

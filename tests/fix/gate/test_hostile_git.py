@@ -131,7 +131,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("folder", [".", "infra"])
 @pytest.mark.parametrize("case", SETTINGS)
-def test_folder_that_imitates_a_repository_is_not_used(place: Place, case: str, folder: str) -> None:
+def test_a_folder_that_imitates_a_repository_is_not_used(place: Place, case: str, folder: str) -> None:
     place.bare(*SETTINGS[case])
     place.folder = folder
     found = place.check()
@@ -150,7 +150,7 @@ def without_blob(place: Place) -> None:
 @pytest.mark.parametrize(
     "case", [name for name in SETTINGS if name not in ("ssh command", "remote that is a command", "include")]
 )
-def test_settings_run_nothing(place: Place, case: str) -> None:
+def test_hostile_git_settings_run_no_program(place: Place, case: str) -> None:
     settings, attributes = SETTINGS[case]
     place.config(settings)
     written(place.work, {".gitattributes": attributes})
@@ -200,14 +200,14 @@ OWN: list[Callable[[Place], None]] = [hooks, alias, work_tree, replaced, attribu
 
 
 @pytest.mark.parametrize("prepare", OWN)
-def test_hostile_repository_runs_nothing(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_a_hostile_repository_runs_no_program(place: Place, prepare: Callable[[Place], None]) -> None:
     prepare(place)
     found = place.check()
     assert (found.rules, place.canary.exists()) == (NEW, False), found.text
 
 
 @pytest.mark.parametrize("settings", [SSH, EXT])
-def test_missing_objects_are_not_fetched(place: Place, settings: str) -> None:
+def test_missing_git_objects_are_not_fetched(place: Place, settings: str) -> None:
     place.config(settings)
     without_blob(place)
     found = place.check()
@@ -216,7 +216,7 @@ def test_missing_objects_are_not_fetched(place: Place, settings: str) -> None:
     assert not place.canary.exists()
 
 
-def test_complaints_of_git_show_no_file_outside(place: Place) -> None:
+def test_git_errors_show_no_content_from_outside(place: Place) -> None:
     place.config(INCLUDE)
     found = place.check()
     assert (found.status, SECRET in found.text) == (2, False), found.text
@@ -310,7 +310,7 @@ OUT: dict[Callable[[Place], None], str] = {
 
 
 @pytest.mark.parametrize("prepare", OUT)
-def test_a_git_folder_that_leads_elsewhere_is_refused(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_a_git_folder_that_points_outside_is_refused(place: Place, prepare: Callable[[Place], None]) -> None:
     prepare(place)
     found = place.check()
     assert found.status == 2, found.text
@@ -319,7 +319,7 @@ def test_a_git_folder_that_leads_elsewhere_is_refused(place: Place, prepare: Cal
 
 
 @pytest.mark.parametrize("prepare", [alternates, alternates_by_a_relative_path, objects_out, references_out])
-def test_the_command_line_allows_what_is_elsewhere(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_the_command_line_can_allow_git_data_outside(place: Place, prepare: Callable[[Place], None]) -> None:
     """A clone with `--reference`, as caches of CI have it."""
     prepare(place)
     place.arguments = ["infra", "--allow-outside", str(place.outside)]
@@ -344,7 +344,7 @@ def environments(place: Place) -> dict[str, dict[str, str]]:
     }
 
 
-def test_no_variable_of_git_counts(place: Place) -> None:
+def test_git_environment_variables_are_ignored(place: Place) -> None:
     for environment in environments(place).values():
         place.environment = environment
         found = place.check()
@@ -454,13 +454,13 @@ RIGHT: list[Callable[[Place], None]] = [
 
 
 @pytest.mark.parametrize("prepare", RIGHT)
-def test_ordinary_repositories_are_compared(place: Place, prepare: Callable[[Place], None]) -> None:
+def test_ordinary_repositories_are_compared_normally(place: Place, prepare: Callable[[Place], None]) -> None:
     prepare(place)
     found = place.check()
     assert (found.rules, found.status) == (NEW, 1), found.text
 
 
-def test_path_in_another_repository_is_refused(place: Place) -> None:
+def test_a_path_in_another_repository_is_refused(place: Place) -> None:
     place.repository(place.top / "other", 5)
     place.arguments = ["infra", "../other/infra"]
     found = place.check()
@@ -470,7 +470,7 @@ def test_path_in_another_repository_is_refused(place: Place) -> None:
     )
 
 
-def test_files_with_the_time_of_the_index_are_not_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_with_the_time_of_the_git_index_are_not_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in (place.work / "infra").iterdir():
         os.utime(path, (1, 1))
     place.git("update-index", "-q", "--really-refresh")

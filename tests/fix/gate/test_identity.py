@@ -77,7 +77,7 @@ def test_a_baseline_matches_findings_in_other_words(monkeypatch: pytest.MonkeyPa
     assert report("--baseline")["summary"]["known"] > 30
 
 
-def test_fingerprints_do_not_depend_on_words(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprints_do_not_depend_on_wording(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = report()["findings"]
     reword(monkeypatch)
     after = report()["findings"]
@@ -86,7 +86,7 @@ def test_fingerprints_do_not_depend_on_words(tree: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_the_baseline_still_says_what_was_found(tree: Path) -> None:
+def test_a_baseline_still_names_what_was_found(tree: Path) -> None:
     CliRunner().invoke(cli, ["baseline"])
     entries = json.loads((tree / "kcheck-baseline.json").read_text())["findings"]
     assert all(one["message"] for one in entries)
@@ -94,7 +94,7 @@ def test_the_baseline_still_says_what_was_found(tree: Path) -> None:
     assert report("--baseline")["findings"] == []
 
 
-def test_another_mistake_in_a_file_that_has_a_known_one_is_new(tree: Path) -> None:
+def test_another_mistake_in_a_file_with_a_known_one_is_new(tree: Path) -> None:
     CliRunner().invoke(cli, ["baseline"])
     (tree / "jobs/broken.yaml").write_text('apiVersion: batch/v1\nkind: Job\nmetadata: "a\n')
     assert [one["path"] for one in report("--baseline")["findings"]] == ["jobs/broken.yaml"]

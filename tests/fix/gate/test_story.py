@@ -117,7 +117,7 @@ def places(folder: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_from_monday_to_the_gate(write: Write, git: Callable[..., str]) -> None:
+def test_an_old_repository_adopts_kcheck_step_by_step(write: Write, git: Callable[..., str]) -> None:
     jobs = {f"jobs/{name}.yaml": OLD_JOB.format(name=name) for name in "abcdefghij"}
     folder = write({"infra/network.tf": NETWORK, "infra/cluster.tf": CLUSTER, "infra/variables.tf": VARIABLES, **jobs})
     git("add", ".")
