@@ -27,7 +27,7 @@ def context(nodes: int, **given: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ["terway", "flannel"])
 @pytest.mark.parametrize("share", [0, 30, 100])
-def test_nothing_to_say_of_it(mode: str, share: int) -> None:
+def test_a_generated_ack_cluster_has_no_findings(mode: str, share: int) -> None:
     output = made(180, network={"mode": mode}, spot={"share": share})
     assert not output.result.findings
     assert not output.result.undecided
@@ -43,7 +43,7 @@ def test_system_nodes_of_a_large_cluster_are_upgraded_some_at_a_time() -> None:
     ("nodes", "engine", "plane"),
     [(10, "small", "usual"), (450, "small", "usual"), (1000, "large", "tier"), (5000, "large", "large")],
 )
-def test_the_engine_and_the_control_plane_go_by_size(nodes: int, engine: str, plane: str) -> None:
+def test_the_size_decides_the_autoscaler_engine_and_the_control_plane(nodes: int, engine: str, plane: str) -> None:
     found = context(nodes)
     assert (found["engine"], found["plane"]) == (engine, plane)
 
@@ -55,7 +55,7 @@ def test_minor_version_is_completed_to_a_release() -> None:
         context(10, kubernetes="1.33")
 
 
-def test_registry_of_the_account_is_parsed() -> None:
+def test_the_registry_address_of_an_account_is_parsed() -> None:
     found = context(10, image="team/train:1.0.0", registry="images-registry-vpc.ap-southeast-1.cr.aliyuncs.com")
     host = "images-registry-vpc.ap-southeast-1.cr.aliyuncs.com"
     assert found["registry"] == ack.Registry(host, "images", "team", "train")
@@ -70,7 +70,7 @@ def test_no_registry_is_made_elsewhere(registry: str) -> None:
     assert b"docker_hub" not in b"".join(output.files.values())
 
 
-def test_price_cap_is_set_for_each_spot_type() -> None:
+def test_a_price_cap_is_set_for_each_spot_type() -> None:
     files = made(100, spot={"share": 30, "price_cap": 12.5}).files
     assert b'spot_price_cap    = "12.5"' in files["terraform.tfvars"]
     assert b"SpotWithPriceLimit" in files["node_pools.tf"]
@@ -79,7 +79,7 @@ def test_price_cap_is_set_for_each_spot_type() -> None:
 @pytest.mark.parametrize(
     ("nodes", "mode", "wall"), [(1000, "flannel", "ends at 1,000 nodes"), (15000, "terway", "ends at 15,000 nodes")]
 )
-def test_more_than_the_cloud_has_is_refused(nodes: int, mode: str, wall: str) -> None:
+def test_an_intent_beyond_the_limits_of_ack_is_refused(nodes: int, mode: str, wall: str) -> None:
     with pytest.raises(assembly.ImpossibleError, match=wall):
         made(nodes, network={"mode": mode})
 
@@ -98,7 +98,7 @@ def test_a_job_of_128_nodes_fits_into_a_pool() -> None:
 
 
 @pytest.mark.parametrize("share", [0, 100])
-def test_jobs_of_several_nodes_take_erdma(share: int) -> None:
+def test_jobs_over_several_nodes_use_erdma(share: int) -> None:
     files = made(100, spot={"share": share}).files
     job, pools = files["jobs/sample.yaml"], files["node_pools.tf"]
     assert b"aliyun/erdma: 1 " in job
@@ -117,13 +117,13 @@ def test_jobs_of_several_nodes_take_erdma(share: int) -> None:
         (["ecs.gn8v-8x.48xlarge", "ecs.gn8v-8x.16xlarge"], 536),
     ],
 )
-def test_jobs_ask_for_the_memory_that_acks_autoscalers_are_sure_of(machines: list[str], memory: int) -> None:
+def test_jobs_on_ack_request_seventy_percent_of_the_node_memory(machines: list[str], memory: int) -> None:
     job = made(20, machines=machines).files["jobs/sample.yaml"].decode()
     assert f"memory: {memory}Gi" in job  # 70 % of 1,024, 2,304 and 768 GiB, in steps of 8
 
 
 @pytest.mark.parametrize(("machine", "prefix"), [("ecs.gn8v-8x.48xlarge", 23), ("ecs.ebmgn9g.64xlarge", 22)])
-def test_each_network_card_with_erdma_takes_an_address_of_the_nodes(machine: str, prefix: int) -> None:
+def test_each_erdma_card_takes_an_address_of_the_node_range(machine: str, prefix: int) -> None:
     output = made(1000, machines=[machine])
     assert output.files["terraform.tfvars"].count(f'/{prefix}", pods'.encode()) == 3
     assert (b"takes 2 addresses" in output.files["terraform.tfvars"]) == (prefix == 22)
@@ -135,13 +135,13 @@ def readme(nodes: int, **given: Any) -> str:
     return made(nodes, **given).files["README.md"].decode()
 
 
-def test_a_quota_that_is_not_known_is_said_to_be() -> None:
+def test_an_unknown_quota_is_reported_as_unknown() -> None:
     told = "kcheck does not know the quota of ecs.ebmgn9g.64xlarge"
     assert told in readme(20, machines=["ecs.ebmgn9g.64xlarge"])
     assert "does not know the quota" not in readme(20)
 
 
-def test_images_of_every_node_are_copied_where_the_gateway_is_slow() -> None:
+def test_the_readme_says_to_copy_common_images_where_the_gateway_is_slow() -> None:
     assert "each 100 MB of them take 23 minutes to come to 1,000 new nodes" in readme(1000)
     assert "Copy the images that run on every node" not in readme(100)
     assert "Copy the images that run on every node" not in readme(1000, registry="registry.example.com/ml")
@@ -153,13 +153,13 @@ def test_the_readme_lists_costs_between_jobs() -> None:
     assert "it stays after `terraform destroy`" in readme(20)
 
 
-def test_late_erdma_can_bring_too_many_nodes() -> None:
+def test_the_readme_warns_that_late_erdma_can_bring_too_many_nodes() -> None:
     assert "count the nodes that come" in readme(20)
     assert "count the nodes that come" not in readme(20, job={"nodes": 1})
 
 
 @pytest.mark.parametrize("given", [{"machines": ["ecs.gn7i-c32g1.32xlarge"]}, {"job": {"nodes": 1}}])
-def test_others_do_not(given: dict[str, Any]) -> None:
+def test_clusters_without_erdma_do_not_mention_erdma(given: dict[str, Any]) -> None:
     files = made(100, **given).files
     assert not [
         path
@@ -227,7 +227,7 @@ def test_ranges_that_reach_the_api_server_are_listed() -> None:
     assert b"terraform output -raw limit_api" in output.files["README.md"]
 
 
-def test_two_clusters_of_an_account_have_registries_of_their_own() -> None:
+def test_two_clusters_of_an_account_have_separate_registries() -> None:
     one, other = (made(10, name=name).files["registry.tf"] for name in ("research", "product"))
     assert b'instance_name      = "research-1234567890123456"' in one
     assert b'instance_name      = "product-1234567890123456"' in other
@@ -251,7 +251,7 @@ def test_machines_that_take_no_essd_get_another_disk() -> None:
     assert pools.count("system_disk_performance_level") == 1
 
 
-def test_node_instant_scaling_is_told_in_its_own_name_that_pods_stay() -> None:
+def test_pods_that_must_stay_carry_the_annotation_of_node_instant_scaling() -> None:
     few, many = (made(nodes).files for nodes in (100, 1000))
     for path in ("jobs/sample.yaml", "jobs/trainjob.yaml"):
         assert b"goatscaler.io" not in few[path]
@@ -260,15 +260,15 @@ def test_node_instant_scaling_is_told_in_its_own_name_that_pods_stay() -> None:
     assert b"not `aliyun/erdma`" in many["README.md"]
 
 
-def test_pods_ask_for_no_more_than_the_autoscalers_are_sure_of() -> None:
+def test_pods_on_ack_request_seventy_percent_of_the_node_cpus() -> None:
     assert b"cpu: 134\n" in made(100).files["jobs/sample.yaml"]  # 70 % of 192
 
 
-def test_nccl_finds_the_index_of_each_card() -> None:
+def test_nccl_finds_the_index_of_each_network_card_itself() -> None:
     assert b'NCCL_IB_GID_INDEX\n                      value: "-1"' in made(100).files["jobs/sample.yaml"]
 
 
-def test_roles_of_the_account_come_first() -> None:
+def test_steps_create_the_roles_of_the_account_first() -> None:
     steps = made(100).files["README.md"].decode().partition("## How to apply it?")[2]
     roles = ("AliyunCSManagedAutoScalerRole", "AliyunCSManagedNlcRole", "AliyunOOSLifecycleHook4CSRole")
     assert all(steps.index(role) < steps.index("`terraform apply`") for role in roles)
@@ -276,7 +276,7 @@ def test_roles_of_the_account_come_first() -> None:
     assert "AliyunCSManagedAcrRole" not in made(100, registry="registry.example.com/ml").files["README.md"].decode()
 
 
-def test_metrics_are_on_a_disk_as_ack_has_no_default_class() -> None:
+def test_metrics_use_a_disk_class_because_ack_has_no_default() -> None:
     assert b"storageClassName: alicloud-disk-topology-alltype" in made(100).files["values/monitoring.yaml"]
 
 
@@ -295,13 +295,13 @@ def test_images_of_the_steps_are_copied_to_the_registry(given: dict[str, Any], i
 
 
 @pytest.mark.parametrize(("region", "near"), [("cn-beijing", False), ("cn-hongkong", True), ("ap-southeast-1", True)])
-def test_registries_that_mainland_china_does_not_reach_are_named(region: str, near: bool) -> None:
+def test_registries_unreachable_from_mainland_china_are_named(region: str, near: bool) -> None:
     files = made(100, region=region).files
     assert (b"mainland China, registries" not in files["README.md"]) == near
     assert (b"accelerate            = true" not in files["registry.tf"]) == near
 
 
-def test_the_quota_of_nodes_is_asked_for() -> None:
+def test_the_readme_asks_for_a_node_quota() -> None:
     quotas = made(1000).files["quotas.tf"].decode()
     assert 'quota_action_code = "q_i5uzm3"' in quotas
     assert "desire_value      = 1013" in quotas

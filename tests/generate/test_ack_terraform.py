@@ -69,7 +69,7 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("flannel", TFVARS, r'(pod_cidr += "[\d.]+)/\d+', r"\1/22", "no range for each node"),
     ],
 )
-def test_edits_that_break_the_cluster_fail(
+def test_terraform_test_fails_for_edits_that_break_the_cluster(
     clusters: dict[str, Path], base: str, path: str, pattern: str, new: str, told: str
 ) -> None:
     assert_fails(clusters[base], path, pattern, new, told)

@@ -56,7 +56,7 @@ def test_spot_pools_with_infiniband_are_no_larger_than_a_scale_set() -> None:
     assert [(pool.nodes, pool.spot) for pool in made] == [(128, False), (22, False)] * 2 + [(100, True)] * 3
 
 
-def test_pools_without_infiniband_are_as_everywhere() -> None:
+def test_pools_without_infiniband_are_split_as_on_other_clouds() -> None:
     made = pools.split(wanted(nodes=1000, machines=[ORDINARY], job={"nodes": 128}))
     assert {pool.nodes for pool in made} == {167, 166}
 
@@ -67,7 +67,7 @@ def test_a_job_that_no_scale_set_holds_is_refused() -> None:
     generate(wanted(nodes=900, job={"nodes": 301}, machines=[ORDINARY]))
 
 
-def test_pool_larger_than_a_scale_set_needs_a_ticket() -> None:
+def test_a_pool_larger_than_a_scale_set_needs_a_ticket() -> None:
     few, many = files(nodes=100, job={"nodes": 25}), files(nodes=200, job={"nodes": 128})
     assert "aks.pool.quota" not in few["kcheck.yaml"]
     assert yaml.safe_load(many["kcheck.yaml"])["limits"]["aks.pool.quota"]["value"] == 128
@@ -79,7 +79,7 @@ def test_pool_larger_than_a_scale_set_needs_a_ticket() -> None:
 
 
 @pytest.mark.parametrize("machine", [H100, "Standard_ND96isr_H200_v5", A100, "Standard_ND96asr_v4"])
-def test_topology_has_each_gpu_and_card_once(machine: str) -> None:
+def test_the_topology_lists_each_gpu_and_card_once(machine: str) -> None:
     made = files(nodes=16, machines=[machine], job={"nodes": 4})
     maps = list(yaml.safe_load_all(made["kubernetes/nccl-topology.yaml"]))
     assert [one["metadata"]["namespace"] for one in maps] == ["research", "product"]
@@ -97,7 +97,7 @@ def test_topology_has_each_gpu_and_card_once(machine: str) -> None:
 
 
 @pytest.mark.parametrize("given", [{"machines": [ORDINARY]}, {"job": {"nodes": 1}}, {"spot": {"share": 100}}])
-def test_no_topology_where_no_job_uses_infiniband(given: dict[str, Any]) -> None:
+def test_no_topology_is_written_if_no_job_uses_infiniband(given: dict[str, Any]) -> None:
     made = files(nodes=16, **given)
     assert "kubernetes/nccl-topology.yaml" not in made
     assert "NCCL_TOPO_FILE" not in made["jobs/sample.yaml"]
@@ -121,7 +121,7 @@ def chosen(text: str) -> list[set[str]]:
     return [{f"{one['key']}={one['values'][0]}" for one in term["matchExpressions"]} for term in listed]
 
 
-def test_gpus_wait_for_the_driver_of_infiniband() -> None:
+def test_the_gpu_plugin_waits_for_the_infiniband_driver() -> None:
     whole, loaded = "nvidia.com/device-plugin.config=shared", "network.nvidia.com/operator.mofed.wait=false"
     some, mixed = files(nodes=16), files(nodes=100, spot={"share": 30}, job={"nodes": 8})
     assert chosen(some["kubernetes/gpu.yaml"]) == [{whole, loaded}]
@@ -130,7 +130,7 @@ def test_gpus_wait_for_the_driver_of_infiniband() -> None:
     assert re.search(r'scale_down_unready += "20m"', some["cluster.tf"])
 
 
-def test_the_readme_names_an_unused_fabric() -> None:
+def test_the_readme_says_that_a_fabric_stays_unused() -> None:
     told = "InfiniBand** of Standard_HB176rs_v4 stays unused: nothing here sets it up for this machine"
     assert told in files(nodes=16, machines=["Standard_HB176rs_v4"])["README.md"]
     assert "stays unused: it joins no spot pools" in files(nodes=16, spot={"share": 100})["README.md"]
@@ -143,7 +143,7 @@ def test_machines_with_gpus_of_amd_are_refused(machine: str) -> None:
         generate(wanted(nodes=16, machines=[machine]))
 
 
-def test_jobs_ask_for_the_memory_that_few_pods_leave() -> None:
+def test_jobs_request_the_memory_left_on_nodes_with_few_pods() -> None:
     """AKS keeps 20 MB for each pod that a node may run: of 1,900 GiB some 700 MB, not a quarter."""
     found = re.search(r"memory: (\d+)Gi", files(nodes=16)["jobs/sample.yaml"])
     assert found is not None
@@ -153,7 +153,7 @@ def test_jobs_ask_for_the_memory_that_few_pods_leave() -> None:
 # --- the steps to apply
 
 
-def test_steps_say_who_applies_and_what_aks_must_bring() -> None:
+def test_steps_name_the_needed_roles_and_aks_features() -> None:
     text = files(nodes=16)["README.md"]
     steps = text[text.index("## How to apply it?") :]
     assert steps.index("az login") < steps.index("az feature register") < steps.index("sh quotas.sh")
@@ -165,7 +165,7 @@ def test_steps_say_who_applies_and_what_aks_must_bring() -> None:
     assert "(the conflict is with AKS' own numbers for CoreDNS and the chart's own settings of the scheduler)" in other
 
 
-def test_comments_of_spot_pools_alone_tell_of_no_others() -> None:
+def test_comments_of_a_spot_only_cluster_mention_no_other_pools() -> None:
     assert "On-demand pools" not in files(nodes=16, machines=[ORDINARY], spot={"share": 100})["terraform.tfvars"]
 
 
@@ -194,7 +194,7 @@ def test_jobs_of_other_machines_keep_checkpoints_in_shares(machine: str) -> None
     assert "file.csi.azure.com" in made["kubernetes/storage-class.yaml"]
 
 
-def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
+def test_scratch_space_is_on_the_boot_disk() -> None:
     percent = int(recommended.values("aks")["job.scratch"])
     assert f"sizeLimit: {1024 * percent // 100}Gi}}" in files(nodes=16)["jobs/sample.yaml"]
     assert "/scratch" not in files(nodes=16, machines=[ORDINARY])["jobs/sample.yaml"]  # of no known size
@@ -204,7 +204,7 @@ def test_scratch_is_on_the_disk_that_the_node_boots_from() -> None:
 
 
 @pytest.mark.parametrize("nodes", [10, 64, 1000, 4900])
-def test_coredns_grows_by_the_one_key_that_aks_has(nodes: int) -> None:
+def test_coredns_is_scaled_by_the_single_key_that_aks_reads(nodes: int) -> None:
     data = yaml.safe_load(files(nodes=nodes, job={"nodes": 8})["kubernetes/coredns.yaml"])["data"]
     assert list(data) == ["ladder"]  # its autoscaler takes a map of one key only
     steps = json.loads(data["ladder"])["nodesToReplicas"]
@@ -240,7 +240,7 @@ def test_two_clusters_share_no_name_in_all_of_azure() -> None:
     assert len(vaults) == len(given)
 
 
-def test_quotas_are_asked_for_by_a_script() -> None:
+def test_a_script_requests_the_quotas() -> None:
     text = files(nodes=1000, spot={"share": 30})["quotas.sh"]
     assert 'ask "lowPriorityCores" 28800 lowPriority' in text
     assert 'ask "standardNDSH100v5Family" 67200 dedicated' in text
@@ -250,7 +250,7 @@ def test_quotas_are_asked_for_by_a_script() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_only_training_nodes_are_searched_for_cards() -> None:
+def test_only_training_nodes_are_searched_for_infiniband_cards() -> None:
     """Where the Ethernet of a system node is a virtual function of the same family, it would get the driver, too."""
     values = yaml.safe_load(files(nodes=64)["values/network-operator.yaml"])
     assert values["node-feature-discovery"]["worker"]["nodeSelector"] == {"training/pool": "training"}
@@ -263,7 +263,7 @@ def test_nat_gateway_type_is_available_in_the_region(region: str, sku: str) -> N
     assert ("zone-redundant NAT gateway with" in made["README.md"]) == (sku == "StandardV2")
 
 
-def test_the_readme_says_which_nodes_the_usual_job_never_runs_on() -> None:
+def test_the_readme_names_nodes_the_usual_job_never_uses() -> None:
     assert "on on-demand nodes only" in files(nodes=400, spot={"share": 50}, job={"nodes": 64})["README.md"]
     assert "runs without it" in files(nodes=400, spot={"share": 90}, job={"nodes": 64})["README.md"]
     assert "joins no spot pools" not in files(nodes=400, job={"nodes": 64})["README.md"]
@@ -277,13 +277,13 @@ def test_the_readme_asks_whether_the_zones_have_the_machines() -> None:
 
 
 @pytest.mark.parametrize(("machine", "size"), [("Standard_D64s_v5", "1,024"), ("Standard_D16s_v5", "512"), (H100, "")])
-def test_the_readme_says_which_boot_disks_are_paid_beside_the_nodes(machine: str, size: str) -> None:
+def test_the_readme_names_boot_disks_paid_in_addition_to_nodes(machine: str, size: str) -> None:
     made = files(nodes=64, machines=[machine])["README.md"]
     assert re.findall(r"AKS takes ([\d,]+) GiB", made) == ([size] if size else [])
 
 
 @pytest.mark.parametrize("nodes", [20, 100, 300])
-def test_a_cluster_of_spot_nodes_passes_its_own_rules(nodes: int) -> None:
+def test_a_cluster_of_only_spot_nodes_has_no_findings(nodes: int) -> None:
     """One scale set over three zones has no InfiniBand between them, so its jobs ask for none."""
     result = generate(intent.with_defaults("aks", {"nodes": nodes, "spot": {"share": 100}})).result
     assert [(found.rule, found.message) for found in result.findings] == []

@@ -39,25 +39,25 @@ def templates(*owners: str) -> str:
     return "\n".join(path.read_text() for path in files)
 
 
-def test_every_cloud_that_is_read_is_generated() -> None:
+def test_every_cloud_that_kcheck_reads_can_be_generated() -> None:
     (choice,) = [one.type for one in generate.command.params if one.name == "cloud"]
     assert set(getattr(choice, "choices", ())) == set(CLOUDS)
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_a_cloud_says_otherwise_only_of_flags(cloud: str) -> None:
+def test_a_cloud_overrides_only_flags_of_the_common_context(cloud: str) -> None:
     common, own = contexts(cloud)
     assert common.keys() & own.keys() <= manifests.FLAGS.keys()
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_each_variable_of_a_cloud_is_in_its_templates(cloud: str) -> None:
+def test_each_variable_of_a_cloud_is_used_in_its_templates(cloud: str) -> None:
     text = templates("any", cloud)
     unnamed = {key for key in contexts(cloud)[1] if not re.search(rf"\b{key}\b", text)}
     assert unnamed <= READ_BY_ASSEMBLY
 
 
-def test_each_common_variable_is_in_some_template() -> None:
+def test_each_common_variable_is_used_in_some_template() -> None:
     text = templates("any", *CLOUDS)
     assert {key for key in contexts("eks")[0] if not re.search(rf"\b{key}\b", text)} == set()
 

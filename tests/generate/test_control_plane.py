@@ -45,7 +45,7 @@ def test_neighbour_table_is_larger_than_the_cluster() -> None:
         assert target < selfmanaged.backlog(target) < 65536
 
 
-def test_flags_are_written_from_the_size_on_at_which_they_matter() -> None:
+def test_control_plane_flags_are_written_only_for_sizes_that_need_them() -> None:
     small, large, largest = (files("selfmanaged", nodes=nodes) for nodes in (100, 1000, 5000))
     assert "max-requests-inflight" not in small["kubeadm.yaml"]
     assert 'value: "1500"' in large["kubeadm.yaml"]
@@ -55,13 +55,13 @@ def test_flags_are_written_from_the_size_on_at_which_they_matter() -> None:
     assert "https://$(NODE_IP):2382" in largest["etcd-events.yaml"]
 
 
-def test_a_limit_that_is_passed_on_purpose_says_why() -> None:
+def test_a_raised_limit_is_written_with_its_reason() -> None:
     settings = files("selfmanaged", nodes=5000)["kcheck.yaml"]
     assert "selfmanaged.cluster.nodes:\n    value: 5058\n    reason: Kubernetes is designed for 5,000" in settings
     assert "limits" not in files("selfmanaged", nodes=4000)["kcheck.yaml"]
 
 
-def test_walls_tell_a_limit_of_the_settings_from_the_documented_one() -> None:
+def test_walls_distinguish_limits_from_settings_and_documented_limits() -> None:
     world = generate(intent.with_defaults("selfmanaged", {"nodes": 5000})).result.world
     (cluster,) = world.inventory.clusters
     (wall,) = [one for one in walls.find_walls(cluster, world) if one.mechanism == "cluster-limit"]
@@ -81,7 +81,7 @@ def test_selfmanaged_refuses_spot_karpenter_and_8000_nodes(given: dict[str, Any]
         intent.with_defaults("selfmanaged", given)
 
 
-def test_docker_hub_is_asked_for_through_the_registry() -> None:
+def test_docker_hub_images_are_pulled_through_the_registry() -> None:
     found = files("selfmanaged", registry="harbor.example.com/gpu")["containerd/certs.d/docker.io/hosts.toml"]
     assert '[host."https://harbor.example.com/v2/gpu/docker-hub"]' in found
 
@@ -105,7 +105,7 @@ networking:
     ("b/sysctl.d/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
     ("a/etc/99-k8s.conf", "net.ipv4.neigh.default.gc_thresh3 = 8192", False),
 ])  # fmt: skip
-def test_the_neighbour_table_is_read_where_it_is_set(path: str, line: str, known: bool, write: Write) -> None:
+def test_the_neighbour_table_size_is_read_from_sysctl_files(path: str, line: str, known: bool, write: Write) -> None:
     write({"a/kubeadm.yaml": KUBEADM, path: f"net.ipv4.ip_forward = 1\n{line}\n"})
     found = linter.run(Tree(["."]), Config(nodes={"": 5000})).findings
     assert ("arp-cache-too-small" not in {one.rule for one in found}) == known
@@ -114,7 +114,7 @@ def test_the_neighbour_table_is_read_where_it_is_set(path: str, line: str, known
 # --- Karpenter
 
 
-def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
+def test_karpenter_has_one_pool_per_market_and_zone() -> None:
     wanted = intent.with_defaults("eks", {"nodes": 1000, "spot": {"share": 30}})
     found = eks.node_pools(split(wanted))
     assert [(pool.name, pool.nodes) for pool in found] == [
@@ -126,7 +126,7 @@ def test_pools_of_karpenter_are_one_for_each_market_and_zone() -> None:
     ("machine", "cards"),
     [("m7i.48xlarge", []), ("g6e.8xlarge", [0]), ("p4d.24xlarge", range(4)), ("p5.48xlarge", range(32)), ("p6-b300.48xlarge", range(1, 17))],
 )  # fmt: skip
-def test_each_card_that_has_efa_gets_it_and_the_first_one_addresses(machine: str, cards: Sequence[int]) -> None:
+def test_efa_is_enabled_on_each_capable_card_and_the_first_has_addresses(machine: str, cards: Sequence[int]) -> None:
     text = generate(intent.with_defaults("eks", {"nodes": 8, "machines": [machine]})).files["node_pools.tf"].decode()
     ranges = [range(*map(int, ends)) for ends in re.findall(r"for card in range\((\d+), (\d+)\)", text)]
     assert [card for cards_of in ranges for card in cards_of] == list(cards)

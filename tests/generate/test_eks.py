@@ -39,7 +39,7 @@ def test_machines_without_efa_have_efs(machine: str) -> None:
         (128, 62400, True),
     ],
 )
-def test_capacity_has_the_throughput_of_the_job_in_steps(job: int, capacity: int, efa: bool) -> None:
+def test_file_system_capacity_grows_in_steps_with_the_job_throughput(job: int, capacity: int, efa: bool) -> None:
     found = sized("p5.48xlarge", job)
     assert found is not None
     assert found.capacity == capacity
@@ -75,7 +75,7 @@ def test_two_clusters_of_an_account_share_no_names(machine: str, autoscaler: str
     assert made["intent.yaml"].count("dkr.ecr.us-east-2.amazonaws.com/alpha") == 1
 
 
-def test_each_of_33_interfaces_counts_against_the_quota() -> None:
+def test_all_33_interfaces_of_a_node_count_against_the_quota() -> None:
     assert "33 per node of gpu-a1" in files(nodes=1000)["README.md"]
 
 
@@ -88,7 +88,7 @@ def test_each_of_33_interfaces_counts_against_the_quota() -> None:
         ({"nodes": 300, "machines": ["m7i.48xlarge"]}, ['"L-7A658B76" = { service = "ebs", value = 60 }']),
     ],
 )
-def test_storage_that_a_new_account_lacks_is_asked_for(given: dict[str, Any], asked: list[str]) -> None:
+def test_storage_quotas_missing_in_a_new_account_are_requested(given: dict[str, Any], asked: list[str]) -> None:
     made = files(**given)
     found = re.findall(r'"L-\w+" += \{ service = "(?:fsx|ebs)", value = \d+ \}', made["quotas.tf"])
     assert [re.sub(" +=", " =", one) for one in found] == asked
@@ -98,14 +98,14 @@ def test_storage_that_a_new_account_lacks_is_asked_for(given: dict[str, Any], as
 @pytest.mark.parametrize(
     ("ranges", "steps"), [([], "terraform output -raw tunnel"), (["203.0.113.0/24"], "from 203.0.113.0/24")]
 )
-def test_the_api_server_is_private_but_for_ranges(ranges: list[str], steps: str) -> None:
+def test_the_api_server_is_private_except_for_given_ranges(ranges: list[str], steps: str) -> None:
     made = files(network={"api_ranges": ranges})
     assert steps in made["README.md"]
     assert f"api_ranges         = {json.dumps(ranges)}" in made["terraform.tfvars"]
 
 
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
-def test_a_private_cluster_has_its_way_out_before_nodes_start(autoscaler: str) -> None:
+def test_a_private_cluster_gets_nat_gateways_before_nodes_start(autoscaler: str) -> None:
     """Nodes pull the images of their network plugin through NAT, which module.eks alone does not make."""
     assert "`terraform apply -target=module.vpc -target=module.eks`" in files(autoscaler=autoscaler)["README.md"]
 
@@ -127,13 +127,13 @@ def test_system_nodes_have_room_for_the_image_of_a_launcher(autoscaler: str) -> 
 
 
 @pytest.mark.parametrize(("machine", "labelled"), [("p5.48xlarge", True), ("m7i.48xlarge", False)])
-def test_the_autoscaler_waits_for_gpus_of_new_nodes(machine: str, labelled: bool) -> None:
+def test_the_autoscaler_waits_until_new_nodes_show_gpus(machine: str, labelled: bool) -> None:
     """Without its label, a node whose GPUs are still to come is one without GPUs, and another one is started."""
     assert ('"k8s.amazonaws.com/accelerator" =' in files(machines=[machine])["node_pools.tf"]) is labelled
 
 
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
-def test_metrics_that_no_chart_monitors_are_read_and_kept(autoscaler: str) -> None:
+def test_metrics_of_components_without_a_chart_monitor_are_scraped(autoscaler: str) -> None:
     made = files(autoscaler=autoscaler)
     asked = set(
         re.findall(
@@ -166,13 +166,13 @@ def test_karpenter_starts_nodes_for_the_sample_job(machine: str) -> None:
     assert expected * 0.95 < int(asked) < expected
 
 
-def test_a_launch_that_fails_is_told_from_a_node_that_is_gone() -> None:
+def test_the_launch_failure_alert_ignores_deleted_nodes() -> None:
     """Karpenter counts an error for each node that it finds deleted."""
     alerts = files(autoscaler="karpenter")["kubernetes/monitoring.yaml"]
     assert 'karpenter_cloudprovider_errors_total{method="Create"}' in alerts
 
 
-def test_one_of_two_schedulers_of_volcano_works() -> None:
+def test_only_the_elected_volcano_scheduler_works() -> None:
     """The chart elects no leader by itself: two schedulers would place the same pods."""
     output = generate(intent.with_defaults("eks", {"nodes": 100, "scheduler": "volcano"}))
     found = yaml.safe_load(output.files["values/volcano.yaml"])["custom"]
@@ -180,7 +180,7 @@ def test_one_of_two_schedulers_of_volcano_works() -> None:
     assert found["leader_elect_enable"] is True
 
 
-def test_workers_wait_for_the_last_node() -> None:
+def test_workers_wait_long_enough_for_the_last_node() -> None:
     """PyTorch gives up after ten minutes by itself, while nodes and images come over an hour."""
     output = generate(intent.with_defaults("eks", {"nodes": 1000}))
     configuration = yaml.safe_load(output.files["values/kueue.yaml"])["managerConfig"]["controllerManagerConfigYaml"]
@@ -198,7 +198,7 @@ def test_mpirun_starts_as_root_with_the_variables_of_the_image() -> None:
 
 @pytest.mark.parametrize("machine", ["p5.48xlarge", "m7i.48xlarge", "g6.12xlarge"])
 @pytest.mark.parametrize(("scheduler", "opened"), [("kueue", True), ("volcano", False)])
-def test_the_api_server_reaches_the_server_of_kueue(machine: str, scheduler: str, opened: bool) -> None:
+def test_the_api_server_can_reach_kueue(machine: str, scheduler: str, opened: bool) -> None:
     """The module opens no port 8082; an API that does not answer keeps every namespace from being deleted."""
     text = files(machines=[machine], scheduler=scheduler)["cluster.tf"]
     rule = re.search(r"kueue_visibility = \{(.*?)\}", text, re.DOTALL)
@@ -208,13 +208,13 @@ def test_the_api_server_reaches_the_server_of_kueue(machine: str, scheduler: str
         assert "source_cluster_security_group = true" in rule[1]
 
 
-def test_karpenters_permissions_fit_a_long_region() -> None:
+def test_karpenter_permissions_fit_even_with_a_long_region_name() -> None:
     """As a policy of its own they are longer than the 6,144 letters that AWS allows."""
     assert "enable_inline_policy = true" in files(autoscaler="karpenter")["karpenter.tf"]
 
 
 @pytest.mark.parametrize(("autoscaler", "least"), [("cluster-autoscaler", "3"), ("karpenter", "var.system_nodes")])
-def test_system_nodes_that_nobody_adds_are_there_from_the_start(autoscaler: str, least: str) -> None:
+def test_system_nodes_that_no_autoscaler_adds_exist_from_the_start(autoscaler: str, least: str) -> None:
     made = files(autoscaler=autoscaler, nodes=1000)["node_pools.tf"]
     assert re.findall(r"(?:min_size|desired_size) += (var\.system_nodes|3)\b", made) == [least, least]
 
@@ -236,7 +236,7 @@ def test_nodes_of_spot_pools_stay_in_their_zone(given: dict[str, Any], kept: boo
 
 
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
-def test_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
+def test_the_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
     """Machines of Karpenter and disks of claims outlive a cluster that is only destroyed."""
     steps = files(autoscaler=autoscaler)["README.md"].partition("## How to remove it?")[2].partition("\n## ")[0]
     nodes, claims = steps.find("kubectl delete nodepools --all"), steps.find("kubectl delete persistentvolumeclaims")

@@ -78,14 +78,16 @@ needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="
 
 @needs_terraform
 @pytest.mark.parametrize("base", BASES)
-def test_assertions_hold_of_what_is_generated(base: str, tmp_path: Path) -> None:
+def test_the_generated_assertions_hold(base: str, tmp_path: Path) -> None:
     found = printed(files(base), tmp_path)
     assert "Success!" in found, found
 
 
 @needs_terraform
 @pytest.mark.parametrize(("base", "path", "old", "new", "message"), EDITS, ids=[edit[-1] for edit in EDITS])
-def test_assertions_fail_of_edits(base: str, path: str, old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_the_generated_assertions_fail_after_edits(
+    base: str, path: str, old: str, new: str, message: str, tmp_path: Path
+) -> None:
     made = dict(files(base))
     made[path], number = re.subn(old, new, made[path], flags=re.MULTILINE)
     assert number

@@ -35,13 +35,13 @@ def test_quota_codes_are_converted_for_the_api(code: str, name: str, dimensions:
     assert (re.findall(r'id += "(.*)"', text), re.findall(r"dimensions += ({.*})", text)) == ([name], [dimensions])
 
 
-def test_gateway_has_ports_for_all_nodes_and_growth() -> None:
+def test_the_nat_gateway_has_ports_for_all_nodes_and_growth() -> None:
     found = gke.gateway(1000, "gke")
     assert found == gke.Gateway(1250, 3, 64512)
     assert found.addresses * (found.ports // 128) >= found.nodes
 
 
-def test_nodes_of_spot_only_need_no_zone_of_their_own() -> None:
+def test_a_spot_only_intent_gives_only_spot_pools() -> None:
     assert all(pool.spot for pool in split(with_defaults("gke", {"nodes": 100, "spot": {"share": 100}})))
 
 
@@ -75,7 +75,7 @@ def parameters(files: dict[str, bytes]) -> dict[str, dict[str, str]]:
     ("machine", "cards", "daemon"),
     [("a3-highgpu-8g", 4, "tcpx-daemon"), ("a3-megagpu-8g", 8, "tcpxo-daemon")],
 )
-def test_each_card_for_gpus_has_a_network_that_pods_join(machine: str, cards: int, daemon: str) -> None:
+def test_each_gpu_network_card_has_a_network_that_pods_join(machine: str, cards: int, daemon: str) -> None:
     files = made(machines=[machine])
     networks = [f"gpu-{i}" for i in range(cards)]
     assert list(joined(files).values()) == ["default", *networks]
@@ -120,7 +120,7 @@ def test_jobs_over_tcpx_may_lock_memory() -> None:
     assert added("a3-megagpu-8g") == added("a4-highgpu-8g") == []
 
 
-def test_rdma_has_a_network_in_each_zone_and_the_job_is_in_one() -> None:
+def test_rdma_has_networks_in_each_zone_and_the_job_runs_in_one_zone() -> None:
     files = made(machines=["a3-ultragpu-8g"])
     found = parameters(files)
     assert found.pop("gvnic")["deviceMode"] == "NetDevice"
@@ -158,7 +158,7 @@ def test_rdma_in_one_zone_leaves_the_job_where_it_is() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "job", "zones"), [(100, 16, "abc"), (100, 64, "a")])
-def test_spot_pools_with_rdma_are_of_one_zone_that_a_job_fits_into(nodes: int, job: int, zones: str) -> None:
+def test_spot_pools_with_rdma_are_in_single_zones_that_fit_the_job(nodes: int, job: int, zones: str) -> None:
     given = {"nodes": nodes, "machines": ["a4-highgpu-8g"], "spot": {"share": 100}, "job": {"nodes": job}}
     wanted = with_defaults("gke", given)
     pools = split(wanted)
@@ -169,7 +169,7 @@ def test_spot_pools_with_rdma_are_of_one_zone_that_a_job_fits_into(nodes: int, j
     assert of_first >= job
 
 
-def test_machines_that_are_not_sold_on_demand_come_from_reservations() -> None:
+def test_machines_not_sold_on_demand_come_from_reservations() -> None:
     assert b'us-central1-b = "train-us-central1-b"' in made(machines=["a4-highgpu-8g"])["terraform.tfvars"]
     assert b"reservations" not in made(machines=["a3-highgpu-8g"])["terraform.tfvars"]
     spot = made(machines=["a4-highgpu-8g"], spot={"share": 100})
@@ -205,14 +205,14 @@ def test_cpu_clusters_keep_checkpoints_on_filestore() -> None:
 @pytest.mark.parametrize(
     ("gpus", "components"), [(True, '["SYSTEM_COMPONENTS", "DCGM"]'), (False, '["SYSTEM_COMPONENTS"]')]
 )
-def test_google_is_sent_nothing_that_the_cluster_keeps_itself(*, gpus: bool, components: str) -> None:
+def test_logs_and_metrics_kept_in_the_cluster_are_not_sent_to_google(*, gpus: bool, components: str) -> None:
     files = made() if gpus else made(machines=["c3-standard-88"], gpus=0)
     cluster = files["cluster.tf"].decode()
     assert re.search(r"monitoring_config \{\s+enable_components = (.*\])", cluster)[1] == components  # type: ignore[index]
     assert re.search(r"logging_config \{\s+enable_components = (.*)", cluster)[1] == '["SYSTEM_COMPONENTS"]'  # type: ignore[index]
 
 
-def test_a_new_project_can_be_planned_and_asked_for() -> None:
+def test_a_plan_works_in_a_new_project() -> None:
     files = made()
     versions = files["versions.tf"].decode()
     assert re.search(r"user_project_override += true\n +billing_project +=\ var\.project\n", versions)
@@ -228,12 +228,12 @@ def test_spot_nodes_give_jobs_time_to_stop(*, spot: int, kubernetes: str, told: 
     assert ("shutdown_grace_period_seconds" in pools) == told
 
 
-def test_small_machines_of_a3_have_no_fabric_to_be_sorry_about() -> None:
+def test_the_readme_mentions_no_fabric_for_small_a3_machines() -> None:
     files = made(machines=["a3-highgpu-2g"], spot={"share": 100})
     assert "GPUDirect" not in files["README.md"].decode().partition("other linters")[0]
 
 
-def test_ranges_that_reach_the_api_server_close_the_other_ways() -> None:
+def test_given_api_ranges_close_all_other_access() -> None:
     files = made(network={"api_ranges": ["203.0.113.0/24"]})
     assert b"allow_external_traffic = false" in files["cluster.tf"]
     assert b"master_authorized_networks_config" in files["cluster.tf"]
@@ -244,17 +244,17 @@ def test_ranges_that_reach_the_api_server_close_the_other_ways() -> None:
 @pytest.mark.parametrize(
     ("ranges", "private"), [(["10.0.0.0/8", "100.64.0.0/16"], True), (["10.0.0.0/8", "198.18.5.0/24"], False)]
 )
-def test_private_ranges_reach_the_api_server_at_its_private_address(*, ranges: list[str], private: bool) -> None:
+def test_private_api_ranges_reach_the_private_address_of_the_api_server(*, ranges: list[str], private: bool) -> None:
     files = made(network={"api_ranges": ranges})
     assert (b"enable_private_endpoint = true" in files["cluster.tf"]) == private
     assert (b" --internal-ip" in files["outputs.tf"]) == private
 
 
-def test_an_intent_says_who_reaches_the_api_server_without_ranges() -> None:
+def test_the_intent_says_who_reaches_the_api_server_without_ranges() -> None:
     assert b"On GKE, kubectl uses its DNS name, from anywhere." in made()["intent.yaml"]
 
 
-def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
+def test_clusters_of_a_project_have_separate_repositories() -> None:
     files = made(name="infer")
     assert b'repository_id = "${var.name}-docker-hub"' in files["registry.tf"]
     assert b'repository_id = "infer"' in files["registry.tf"]
@@ -284,7 +284,7 @@ def test_clusters_of_a_project_have_repositories_of_their_own() -> None:
     ],
     ids=["spot", "several", "single", "attached", "cpu", "hyperdisk", "mega", "rdma", "rdma-spot", "api", "large"],
 )
-def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
+def test_every_machine_kind_generates_a_cluster_without_findings(given: dict[str, Any]) -> None:
     made = assembly.generate(with_defaults("gke", given))
     assert [finding.rule for finding in made.result.findings] == []
     assert made.result.undecided == []
@@ -310,7 +310,7 @@ def test_kinds_of_machines_come_out_clean(given: dict[str, Any]) -> None:
         ({"machines": ["a3-highgpu-4g"], "spot": {"share": 99}}, "set spot.share to 100"),
     ],
 )
-def test_accelerators_that_are_not_made_are_refused(given: dict[str, Any], told: str) -> None:
+def test_unsupported_accelerators_are_refused(given: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
         assembly.generate(with_defaults("gke", given))
 
@@ -332,7 +332,7 @@ def test_machines_that_leave_less_than_a_cpu_get_jobs_that_fit(scheduler: str) -
         ({"machines": ["n2-standard-32"], "spot": {"share": 100}}, 100 * 32 + (4 + 1) * 8),
     ],
 )
-def test_cpus_of_all_regions_have_a_quota_of_their_own(given: dict[str, Any], amount: int) -> None:
+def test_the_cpu_quota_over_all_regions_is_requested(given: dict[str, Any], amount: int) -> None:
     requests = assembly.generate(with_defaults("gke", {"nodes": 100, **given})).facts.requests
     assert {one.code: one.amount for one in requests}["CPUS_ALL_REGIONS"] == amount
 
@@ -362,7 +362,7 @@ def test_teams_share_one_file_system_that_outlives_a_plan(machine: str, service:
     assert "kubernetes/storage-class.yaml" not in files
 
 
-def test_attached_gpus_have_a_price_a_quota_and_no_likes_elsewhere() -> None:
+def test_attached_gpus_have_a_price_and_a_quota_and_no_equivalents_elsewhere() -> None:
     t4 = {"nodes": 100, "machines": ["n1-standard-16"], "gpus": 4, "accelerator": "nvidia-tesla-t4"}
     wanted = with_defaults("gke", t4)
     made = assembly.generate(wanted)
@@ -377,7 +377,7 @@ def test_attached_gpus_have_a_price_a_quota_and_no_likes_elsewhere() -> None:
     assert "the work of n1-standard-16 (4 x nvidia-tesla-t4)" in refused.why
 
 
-def test_a_small_cluster_keeps_what_jobs_print() -> None:
+def test_a_small_cluster_keeps_the_logs_of_jobs() -> None:
     """It has no values/ for logs, and sent Google none of them: they were gone with their nodes."""
     small = assembly.generate(with_defaults("gke", {"nodes": 20, "parts": []})).files["cluster.tf"].decode()
     assert 'enable_components = ["SYSTEM_COMPONENTS", "WORKLOADS"]' in small

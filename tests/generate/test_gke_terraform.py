@@ -48,5 +48,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ],
 )
-def test_edits_that_break_the_cluster_fail(cluster: Path, path: str, pattern: str, new: str, told: str) -> None:
+def test_terraform_test_fails_for_edits_that_break_the_cluster(
+    cluster: Path, path: str, pattern: str, new: str, told: str
+) -> None:
     assert_fails(cluster, path, pattern, new, told)

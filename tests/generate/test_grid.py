@@ -94,7 +94,7 @@ def named(case: Case) -> str:
     return "-".join(map(str, case))
 
 
-def test_few_cases_have_every_pair() -> None:
+def test_the_chosen_cases_contain_every_pair_of_values() -> None:
     few = pairwise(grid())
     assert len(few) < len(grid()) / 4
     assert {pair for case in few for pair in pairs(case)} == {pair for case in grid() for pair in pairs(case)}
@@ -107,7 +107,7 @@ SMOKE = {case[0]: case for case in reversed(CASES)}
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=pytest.mark.smoke if case in SMOKE.values() else ()) for case in CASES], ids=named
 )
-def test_check_has_nothing_to_say_and_leaves_nothing_open(case: Case) -> None:
+def test_check_finds_nothing_and_leaves_nothing_undecided(case: Case) -> None:
     result = made(case)[1].result
     assert [(found.rule, found.span.source.path, found.message) for found in result.findings] == []
     assert [(check.rule, check.object, check.missing) for check in result.undecided] == []
@@ -117,7 +117,7 @@ def test_check_has_nothing_to_say_and_leaves_nothing_open(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_capacity_reaches_the_intent(case: Case) -> None:
+def test_the_generated_capacity_reaches_the_intent(case: Case) -> None:
     wanted, output = made(case)
     world = output.result.world
     (cluster,) = world.inventory.clusters
@@ -129,7 +129,7 @@ def test_capacity_reaches_the_intent(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_terraform_has_only_what_providers_know(case: Case) -> None:
+def test_generated_terraform_has_only_attributes_known_to_providers(case: Case) -> None:
     for path, data in made(case)[1].files.items():
         if path.endswith(".tf"):
             text = data.decode()
@@ -137,7 +137,7 @@ def test_terraform_has_only_what_providers_know(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_manifests_are_what_the_api_takes(case: Case) -> None:
+def test_generated_manifests_fit_the_api_schemas(case: Case) -> None:
     for path, data in made(case)[1].files.items():
         if path.startswith(("kubernetes/", "jobs/")) or path in ("cluster.yaml", "machines.yaml", "health-checks.yaml"):
             assert crds.problems(data.decode()) == [], path
@@ -149,7 +149,7 @@ FORMATTED = (".tf", ".tfvars", ".tftest.hcl")
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
+def test_generated_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
     if shutil.which("terraform") is None:
         pytest.skip("terraform is not installed")
     write(tmp_path, {path: data for path, data in made(case)[1].files.items() if path.endswith(FORMATTED)})
@@ -159,7 +159,7 @@ def test_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-def test_text_is_clean(case: Case) -> None:
+def test_generated_text_has_no_template_leftovers(case: Case) -> None:
     """No leftovers of templates, no blanks at line ends, no runs of blank lines, no endless lines."""
     for path, data in made(case)[1].files.items():
         text = data.decode()
@@ -200,7 +200,7 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
         target.write_bytes(data)
 
 
-def test_the_generated_example_is_as_in_the_repository() -> None:
+def test_the_generated_example_equals_the_one_in_the_repository() -> None:
     folder = GENERATED / SHOWN
     found = example_output(SHOWN)
     if os.environ.get("KCHECK_UPDATE"):

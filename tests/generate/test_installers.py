@@ -57,7 +57,7 @@ def test_infiniband_is_shared_by_the_pods_of_a_node() -> None:
     assert '"ifNames": ["ibp24s0", "ibp64s0"]' in named
 
 
-def test_virtual_functions_are_a_network_for_each_card() -> None:
+def test_infiniband_virtual_functions_give_one_network_per_card() -> None:
     found = files(nodes=100, network={"fabric": "infiniband-sriov", "cards": CARDS})
     (policy,) = documents(found["kubernetes/fabric.yaml"], "SriovNetworkNodePolicy")
     (network,) = documents(found["kubernetes/fabric.yaml"], "SriovIBNetwork")
@@ -80,7 +80,7 @@ def test_multus_keeps_its_configuration_beside_that_of_cilium() -> None:
     assert "(Cilium: `cni.exclusive=false`)" in capi["README.md"]
 
 
-def test_roce_has_the_addresses_of_the_node() -> None:
+def test_roce_pods_use_the_network_of_the_node() -> None:
     found = files(nodes=100, network={"fabric": "roce", "cards": CARDS})
     pod = worker(found)["spec"]
     assert pod["hostNetwork"] is True
@@ -91,12 +91,12 @@ def test_roce_has_the_addresses_of_the_node() -> None:
 
 
 @pytest.mark.parametrize("fabric", ["infiniband", "infiniband-sriov", "roce"])
-def test_the_operator_takes_what_is_said_of_every_network(fabric: str) -> None:
+def test_the_network_operator_accepts_every_generated_network(fabric: str) -> None:
     found = files(nodes=100, network={"fabric": fabric, "cards": CARDS})
     assert crds.problems(found["kubernetes/fabric.yaml"]) == []
 
 
-def test_without_a_network_nobody_asks_for_one() -> None:
+def test_a_cluster_without_a_fabric_requests_none() -> None:
     found = files(nodes=100, machines=["own-box"], network={"fabric": "none"})
     assert "rdma" not in "".join(found.values()).replace("infiniband", "")
     assert not {"kubernetes/fabric.yaml", "values/network-operator.yaml"} & found.keys()
@@ -129,7 +129,7 @@ def test_unsupported_fabric_is_refused() -> None:
 # --- Cluster API
 
 
-def test_pools_of_cluster_api_are_read_as_they_are_written() -> None:
+def test_generated_cluster_api_pools_are_read_back() -> None:
     world = made(nodes=450, installer="cluster-api").result.world
     pools = {known(pool.name): pool for pool in world.inventory.pools}
     assert {name: known(pool.size.max_nodes) for name, pool in pools.items()} == {
@@ -144,7 +144,7 @@ def test_pools_of_cluster_api_are_read_as_they_are_written() -> None:
     assert known(plane.serial_pulls) is False
 
 
-def test_the_autoscaler_knows_nodes_of_pools_that_are_empty() -> None:
+def test_the_autoscaler_knows_the_nodes_of_empty_pools() -> None:
     found = files(nodes=450, installer="cluster-api", autoscaler="cluster-autoscaler")
     pools = documents(found["machines.yaml"], "MachineDeployment")
     notes = next(one["metadata"]["annotations"] for one in pools if one["metadata"]["name"] == "train-gpu-a1")
@@ -208,7 +208,7 @@ def test_only_training_machines_boot_with_the_drivers_of_gpus() -> None:
 
 
 @pytest.mark.parametrize("installer", ["kubeadm", "cluster-api"])
-def test_pods_ask_the_cache_that_kubelets_name(installer: str) -> None:
+def test_pods_use_the_dns_cache_address_that_kubelets_get(installer: str) -> None:
     """Whatever the mode of kube-proxy is: https://github.com/kubernetes/dns/issues/682."""
     found = files(nodes=1200, installer=installer)
     own = "".join(text for path, text in found.items() if not path.startswith("kubernetes/"))
@@ -231,7 +231,7 @@ def test_pods_ask_the_cache_that_kubelets_name(installer: str) -> None:
     ("cluster-api", 1200, ["etcd-events"], [f"events-{i}.train.dc1.internal:2381" for i in (1, 2, 3)]),
     ("kubespray", 100, ["etcd"], ["${1}:2381"]), ("kubespray", 1200, ["etcd"], ["${1}:2381"]),
 ])  # fmt: skip
-def test_prometheus_reads_every_etcd(installer: str, nodes: int, jobs: list[str], places: list[str]) -> None:
+def test_prometheus_scrapes_every_etcd(installer: str, nodes: int, jobs: list[str], places: list[str]) -> None:
     found = files(nodes=nodes, installer=installer)
     values = yaml.safe_load(found["values/monitoring.yaml"])
     more = values["prometheus"]["prometheusSpec"].get("additionalScrapeConfigs", [])
@@ -263,7 +263,7 @@ def test_a_job_outlives_a_node_that_does_not_answer(installer: str) -> None:
     assert "node.kubernetes.io/out-of-service" in found["README.md"]
 
 
-def test_nobody_has_to_remember_certificates() -> None:
+def test_certificates_are_renewed_automatically() -> None:
     text = files(nodes=100, installer="cluster-api")["cluster.yaml"]
     assert crds.problems(text) == []
     (plane,) = documents(text, "KubeadmControlPlane")
@@ -273,7 +273,7 @@ def test_nobody_has_to_remember_certificates() -> None:
     assert "kubeadm certs renew all" in files(nodes=100)["README.md"]
 
 
-def test_queues_that_count_cpus_of_unknown_machines_say_so() -> None:
+def test_the_readme_says_that_cpu_quotas_assume_unknown_machines() -> None:
     told = "queues count as many CPUs for each node (`kubernetes/kueue.yaml`)"
     cpus = {"machines": ["box"], "gpus": 0, "network": {"fabric": "none"}}
     assert told in files(nodes=50, **cpus)["README.md"]
@@ -286,7 +286,7 @@ def test_an_upgrade_keeps_what_kubelets_of_training_nodes_have() -> None:
     assert "`kubeadm upgrade node --patches /etc/kubernetes/patches`" in readme
 
 
-def test_nodes_get_the_same_from_every_installer() -> None:
+def test_every_installer_configures_nodes_with_the_same_numbers() -> None:
     """Kernel, kubelet, API server and etcd: a number of kubeadm's files is in those of the others."""
     kubeadm, spray, capi = (files(nodes=1200, installer=one) for one in ("kubeadm", "kubespray", "cluster-api"))
     text = {name: "".join(found.values()) for name, found in (("spray", spray), ("capi", capi))}
@@ -305,7 +305,7 @@ def test_nodes_get_the_same_from_every_installer() -> None:
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 10, 1000, 5000])
-def test_every_machine_is_in_one_zone(nodes: int) -> None:
+def test_every_machine_of_an_inventory_is_in_one_zone(nodes: int) -> None:
     groups: dict[str, list[str]] = {}
     for line in files(nodes=nodes, installer="kubespray")["inventory.ini"].splitlines():
         if found := re.fullmatch(r"\[([\w:]+)\]", line):
@@ -326,7 +326,7 @@ def machines(hosts: str) -> list[str]:
     return [f"{hosts[: ends.start()]}{i}" for i in range(int(ends[1]), int(ends[2]) + 1)] if ends else [hosts]
 
 
-def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
+def test_generated_kubespray_groups_are_read_back() -> None:
     world = made(nodes=1200, installer="kubespray").result.world
     pools = {known(pool.name): pool for pool in world.inventory.pools}
     assert {name: known(pool.size.max_nodes) for name, pool in pools.items()} == {
@@ -346,7 +346,7 @@ def test_groups_of_kubespray_are_read_as_they_are_written() -> None:
     {"nodes": 450}, {"nodes": 450, "installer": "kubespray", "machines": ["own-box"], "network": {"fabric": "none"}},
     {"nodes": 450, "installer": "cluster-api"}, {"nodes": 450, "installer": "cluster-api", "autoscaler": "cluster-autoscaler"},
 ], ids=str)  # fmt: skip
-def test_code_says_its_installer(given: dict[str, Any], write: Write) -> None:
+def test_the_installer_is_read_back_from_generated_code(given: dict[str, Any], write: Write) -> None:
     write({path: text for path, text in files(**given).items() if path != "intent.yaml"})
     found = intent_from_code.read(intent_from_code.Source((".",), settings.load(["."])))
     own = {"installer": "kubeadm", "autoscaler": "none", **given, **given.get("network", {})}

@@ -39,14 +39,14 @@ def written(tmp_path: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_shown_intent_says_the_same(cloud: str, tmp_path: Path) -> None:
+def test_a_rendered_intent_loads_as_the_same_intent(cloud: str, tmp_path: Path) -> None:
     wanted = intent.with_defaults(cloud, {"nodes": 450})
     path = written(tmp_path, intent.render_intent(wanted))
     assert intent.with_defaults(cloud, intent.load(path)) == wanted
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_shown_intent_explains_every_field(cloud: str) -> None:
+def test_a_rendered_intent_explains_every_field(cloud: str) -> None:
     text = intent.render_intent(intent.with_defaults(cloud, {}))
     for name, description in intent.meanings().items():
         of_machines = name in {"installer", "network.fabric", "network.cards"}  # of one's own
@@ -78,7 +78,7 @@ def test_shown_intent_explains_every_field(cloud: str) -> None:
         ("zones: [-a]\n", ":1: zones[0] must look like us-east-2a"),
     ],
 )
-def test_wrong_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
+def test_an_invalid_intent_names_the_line(text: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"intent\.yaml") as error:
         intent.load(written(tmp_path, text))
     assert told in str(error.value)
@@ -122,7 +122,7 @@ def test_conflicting_settings_are_refused(given_: dict[str, Any], told: str) -> 
     assert told in str(error.value)
 
 
-def test_every_default_is_explained_and_used() -> None:
+def test_every_default_is_both_explained_and_used() -> None:
     for cloud in CLOUDS:
         for key, entry in recommended.entries(cloud).items():
             assert entry.kind == "recommended", key
@@ -137,7 +137,7 @@ nodes = st.integers(1, 20_000)
 
 
 @given(nodes=nodes, spot=st.integers(0, 100), zones=st.integers(1, 3))
-def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: int) -> None:
+def test_pools_hold_all_nodes_and_stay_under_the_limit(nodes: int, spot: int, zones: int) -> None:
     names = ["a", "b", "c"][:zones]
     wanted = intent.with_defaults(
         "eks", {"nodes": nodes, "spot": {"share": spot}, "zones": [f"us-east-2{z}" for z in names]}
@@ -156,7 +156,7 @@ def test_pools_are_all_nodes_and_under_the_limit(nodes: int, spot: int, zones: i
     ("cloud", "nodes", "zones"),
     [("eks", 20, [8, 8, 4]), ("aks", 20, [8, 8, 4]), ("eks", 100, [34, 33, 33])],
 )
-def test_zones_hold_as_many_whole_jobs_as_the_cluster(cloud: str, nodes: int, zones: list[int]) -> None:
+def test_zones_hold_as_many_whole_jobs_as_the_whole_cluster(cloud: str, nodes: int, zones: list[int]) -> None:
     """Seven, seven and six nodes run three jobs of four; twenty have room for five."""
     wanted = intent.with_defaults(cloud, {"nodes": nodes})
     found = {zone: sum(pool.nodes for pool in split(wanted) if pool.zones == (zone,)) for zone in wanted.zones}
@@ -165,18 +165,18 @@ def test_zones_hold_as_many_whole_jobs_as_the_cluster(cloud: str, nodes: int, zo
 
 
 @given(total=st.integers(0, 10**6), parts=st.integers(1, 100))
-def test_even_parts_add_up(total: int, parts: int) -> None:
+def test_evenly_divided_parts_add_up_to_the_total(total: int, parts: int) -> None:
     found = evenly(total, parts)
     assert sum(found) == total
     assert not found or max(found) - min(found) <= 1
 
 
-def test_zones_are_called_by_letters() -> None:
+def test_zone_labels_are_letters() -> None:
     assert [label(zone) for zone in ("us-east-2a", "1", "3", "rack-0", "rack-9")] == ["a", "a", "c", "j", "i"]
 
 
 @pytest.mark.parametrize("zone", ["1", "2026-11-22", "no"])
-def test_zones_stay_names_in_manifests(zone: str) -> None:
+def test_manifests_keep_the_given_zone_names(zone: str) -> None:
     files = generate(intent.with_defaults("selfmanaged", {"nodes": 4, "zones": [zone]})).files
     for document in yaml.safe_load_all(files["kubernetes/kueue.yaml"]):
         if document["kind"] == "ResourceFlavor":
@@ -192,7 +192,7 @@ taken = st.lists(st.tuples(st.integers(0, 255), st.integers(9, 24)).map(lambda p
 
 
 @given(needed=sizes, in_use=taken)
-def test_ranges_hold_what_is_needed_and_touch_nothing(needed: dict[str, int], in_use: list[str]) -> None:
+def test_ranges_are_large_enough_and_do_not_overlap(needed: dict[str, int], in_use: list[str]) -> None:
     slots = [Slot("a", "vpc"), Slot("b", "vpc"), Slot("c"), Slot("d", routed=False), Slot("e", "vpc", prefix=28)]
     try:
         found = ranges.layout(slots, needed, 5, "", tuple(in_use))
@@ -211,7 +211,7 @@ def test_ranges_hold_what_is_needed_and_touch_nothing(needed: dict[str, int], in
         assert not any(network.overlaps(o) for n, o in networks.items() if n != name and o is not None)
 
 
-def test_range_that_must_be_kept_is_kept() -> None:
+def test_a_range_that_must_be_kept_is_kept() -> None:
     slots = [Slot("nodes", "vpc"), Slot("services", prefix=20, routed=False)]
     found = ranges.layout(slots, {"nodes": 500}, 5, "10.8.0.0/22", ("10.8.0.0/24",))
     assert found.ranges == {"nodes": "10.8.2.0/23", "services": "10.0.0.0/20"}
@@ -222,7 +222,7 @@ def test_range_that_must_be_kept_is_kept() -> None:
 # --- what cannot be
 
 
-def test_too_little_room_is_refused_with_the_nearest_answer(here: Path) -> None:
+def test_too_little_address_space_is_refused_with_the_nearest_possible_answer(here: Path) -> None:
     """By the command, which writes nothing."""
     Path("intent.yaml").write_text("nodes: 5000\nnetwork:\n  range: 10.0.0.0/22\n")
     code, _, err = run("eks", "--intent", "intent.yaml")
@@ -246,7 +246,7 @@ def test_too_little_room_is_refused_with_the_nearest_answer(here: Path) -> None:
         (100, "kubenet stops being supported on AKS on 2028-03-31"),
     ],
 )
-def test_kubenet_is_refused_with_its_successor_as_the_answer(nodes: int, told: str) -> None:
+def test_kubenet_is_refused_and_its_successor_is_proposed(nodes: int, told: str) -> None:
     with pytest.raises(ImpossibleError) as error:
         generate(intent.with_defaults("aks", {"nodes": nodes, "network": {"mode": "kubenet"}}))
     words = str(error.value)
@@ -282,7 +282,7 @@ def test_node_pools_of_aks_are_of_one_machine_type(name: str, wanted: list[str])
     assert all(len(label) <= 12 for label in wanted)
 
 
-def test_aks_prefix_drain_and_batch_grow_with_the_cluster() -> None:
+def test_aks_prefixes_and_drain_times_and_batches_grow_with_the_cluster() -> None:
     assert [aks.prefix(ports) for ports in (1, 2 * 64_512, 2 * 64_512 + 1, 10**9)] == [31, 31, 30, 28]
     assert [aks.drain(hours) for hours in (0, 2, 24, 500)] == [60, 120, 1440, 1440]
     assert [aks.batch(nodes) for nodes in (10, 1013, 4900)] == [10, 210, 980]
@@ -302,7 +302,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
+def test_generate_writes_a_folder_in_which_check_finds_nothing(here: Path) -> None:
     code, out, err = run("eks", "--nodes", "20")
     assert (code, out) == (0, "")
     assert "train: " in err
@@ -312,7 +312,7 @@ def test_writes_a_folder_that_check_is_silent_about(here: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, "nothing found.\n1 cluster, 4 pools, 3 workloads checked.\n")
 
 
-def test_second_run_changes_nothing_and_intent_file_leads_to_the_same(here: Path) -> None:
+def test_a_second_run_and_the_intent_file_change_nothing(here: Path) -> None:
     run("eks", "--nodes", "20")
     before = {path: path.read_bytes() for path in Path("train").rglob("*") if path.is_file()}
     code, _, err = run("eks", "--intent", "train/intent.yaml")
@@ -347,7 +347,7 @@ def test_files_of_an_earlier_intent_are_named(here: Path) -> None:
     assert "no part" not in run("eks", "--intent", "intent.yaml", "--output", "train")[2]
 
 
-def test_existing_files_do_not_change_the_result(here: Path) -> None:
+def test_existing_files_do_not_change_what_is_generated(here: Path) -> None:
     expected = generate(intent.with_defaults("gke", {"nodes": 20})).files
     Path("kcheck-generated").mkdir()
     Path("kcheck-generated/main.tf").write_text('resource "google_container_cluster" "a" {\n  name = "a"\n}\n')
@@ -375,7 +375,7 @@ def test_links_are_followed(here: Path) -> None:
     assert Path("real/cluster.tf").is_file()
 
 
-def test_diff_applies_with_git(here: Path) -> None:
+def test_git_apply_accepts_the_printed_diff(here: Path) -> None:
     code, out, _ = run("eks", "--nodes", "20", "--diff", "--output", "infra/gpu")
     assert code == 0
     assert not Path("infra").exists()
@@ -393,14 +393,14 @@ def test_diff_applies_with_git(here: Path) -> None:
         (("eks", "--nodes", "0"), "0 is not in the range"),
     ],
 )
-def test_wrong_options_exit_with_2_and_say_why(arguments: tuple[str, ...], told: str, here: Path) -> None:
+def test_wrong_options_exit_with_2_and_a_reason(arguments: tuple[str, ...], told: str, here: Path) -> None:
     code, _, err = run(*arguments)
     assert code == 2
     assert told in err
     assert "Traceback" not in err
 
 
-def test_same_intent_same_bytes(tmp_path: Path) -> None:
+def test_the_same_intent_gives_the_same_bytes(tmp_path: Path) -> None:
     code = (
         "import hashlib\nfrom kcheck.generate import intent, assembly\n"
         f"for cloud in {CLOUDS}:\n"

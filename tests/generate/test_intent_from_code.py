@@ -60,7 +60,7 @@ def gke(folder: Path, location: str = "us-east4-b", nodes: str = "20", machine: 
     return folder
 
 
-def test_reads_the_intent_of_an_example() -> None:
+def test_the_intent_of_an_example_is_read_from_its_code() -> None:
     found = intent_from_code.read(source(EXAMPLES / "eks-training"))
     assert found.cloud == "eks"
     assert found.fields == {
@@ -72,7 +72,7 @@ def test_reads_the_intent_of_an_example() -> None:
     assert list(found.unclear) == ["zones"]
 
 
-def test_all_that_an_example_does_not_say_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_missing_in_an_example_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     assert read("eks-training").assumed == (
         (
@@ -106,7 +106,7 @@ def test_machines_without_gpus_stay_without_gpus(tmp_path: Path) -> None:
     assert (found.region, found.zones) == ("eastus", ("2",))
 
 
-def test_a_cpu_job_says_nothing_of_gpu_nodes(tmp_path: Path) -> None:
+def test_a_cpu_job_does_not_set_the_gpu_nodes(tmp_path: Path) -> None:
     (tmp_path / "job.yaml").write_text(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: tokenize}\nspec:\n  parallelism: 400\n  template:\n    spec:\n"
         "      containers: [{name: a, image: example.com/a:1, resources: {requests: {cpu: 4}}}]\n"
@@ -156,7 +156,7 @@ def test_code_without_pools_gives_no_intent(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_smaller_gpu_pools_and_unread_ones_are_said_to_be_left_out(tmp_path: Path) -> None:
+def test_small_and_unread_gpu_pools_are_reported_as_left_out(tmp_path: Path) -> None:
     pool = (
         'resource "aws_eks_node_group" "{0}" {{\n  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "{0}"\n'
         "  instance_types = [{1}]\n  scaling_config {{\n    max_size = {2}\n  }}\n}}\n"
@@ -178,7 +178,7 @@ def test_smaller_gpu_pools_and_unread_ones_are_said_to_be_left_out(tmp_path: Pat
     )
 
 
-def test_types_of_a_pool_with_other_numbers_of_gpus_are_left_out(tmp_path: Path) -> None:
+def test_machine_types_with_another_gpu_count_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(
         'resource "aws_eks_cluster" "a" {\n  name = "a1"\n}\nresource "aws_eks_node_group" "a" {\n'
         '  cluster_name = aws_eks_cluster.a.name\n  node_group_name = "a"\n  capacity_type = "SPOT"\n'
@@ -190,7 +190,7 @@ def test_types_of_a_pool_with_other_numbers_of_gpus_are_left_out(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("spot", "share"), [(20, 100), (1, 5)])
-def test_spot_pools_have_a_share(spot: int, share: int, tmp_path: Path) -> None:
+def test_spot_pools_set_the_spot_share(spot: int, share: int, tmp_path: Path) -> None:
     gke(tmp_path, nodes=str(20 - spot))
     text = (tmp_path / "main.tf").read_text()
     second = text[text.index('resource "google_container_node_pool"') :]
@@ -200,7 +200,7 @@ def test_spot_pools_have_a_share(spot: int, share: int, tmp_path: Path) -> None:
     assert (found.nodes, found.spot) == (20, share)
 
 
-def test_priority_classes_that_are_there_twice_are_one_tier(tmp_path: Path) -> None:
+def test_duplicate_priority_classes_are_one_tier(tmp_path: Path) -> None:
     tier = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: {}\nvalue: {}\n"
     gke(tmp_path)
     for folder in ("a", "b"):
@@ -259,7 +259,7 @@ WANTED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("number", range(len(WANTED)))
-def test_generated_files_come_out_again(
+def test_an_intent_read_from_generated_files_gives_the_same_files(
     cloud: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fields = {name: value for name, value in WANTED[number].items() if (cloud, name) != ("selfmanaged", "spot")}
@@ -270,7 +270,9 @@ def test_generated_files_come_out_again(
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_code_alone_says_almost_all(cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_without_its_intent_gives_almost_every_field(
+    cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without the intent beside it; kubeadm's files name no zones, which queues of Kueue do."""
     wanted = intent.with_defaults(cloud, WANTED[1])
     written({path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}, tmp_path)
@@ -298,7 +300,7 @@ OWN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("number", range(len(OWN)))
-def test_code_of_own_machines_says_where_they_are_and_their_network(
+def test_code_for_own_machines_gives_region_and_network(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = intent.with_defaults("selfmanaged", {"region": "hq", "nodes": 100, **OWN[number]})
@@ -310,7 +312,7 @@ def test_code_of_own_machines_says_where_they_are_and_their_network(
     assert not [line for line in found.assumed if line.startswith("tiers")]
 
 
-def test_cards_of_storage_are_not_between_gpus(tmp_path: Path) -> None:
+def test_storage_network_cards_are_not_taken_for_gpu_network_cards(tmp_path: Path) -> None:
     wanted = intent.with_defaults("selfmanaged", {"nodes": 100, "network": {"fabric": "roce", "cards": CARDS}})
     files = {path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}
     more = b'{"configList": [{"resourceName": "storage", "selectors": {"ifNames": ["ibp99s0"]}}, '
@@ -325,7 +327,7 @@ def test_cards_of_storage_are_not_between_gpus(tmp_path: Path) -> None:
     )
 
 
-def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_overrides_the_intent_next_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {"nodes": 100, "network": {"in_use": ["10.0.0.0/16"]}, "job": {"nodes": 16}}
     written(generate(intent.with_defaults("gke", fields)).files, tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -336,7 +338,7 @@ def test_code_wins_over_the_intent_beside_it(tmp_path: Path, monkeypatch: pytest
     assert (found.machines, found.in_use, found.job_nodes) == (("a3-megagpu-8g",), ("10.0.0.0/16",), 16)
 
 
-def test_assumptions_are_kept_until_they_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumptions_are_kept_until_a_value_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gke(tmp_path, location="us-east4")
     monkeypatch.chdir(tmp_path)
     first = read("main.tf")
@@ -356,7 +358,7 @@ NAMES = st.lists(st.sampled_from(["research", "vision", "speech"]), min_size=1, 
     nodes=st.integers(4, 700), machine=MACHINES, names=NAMES, spot=st.sampled_from([0, 10, 55, 100]),
     scheduler=st.sampled_from(["kueue", "volcano", "none"]), zones=st.integers(1, 3),
 )  # fmt: skip
-def test_any_generated_cluster_comes_out_again(
+def test_every_random_generated_cluster_is_read_back(
     nodes: int, machine: str, names: list[str], spot: int, scheduler: str, zones: int,
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -379,7 +381,7 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_command_prints_the_assumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_the_assumptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(gke(tmp_path, machine="var.machine"))
     Path("variables.tf").write_text('variable "machine" {}\n')
     Path("mine.yaml").write_text("machines: [n2-standard-32]\n")
@@ -392,7 +394,7 @@ def test_command_prints_the_assumptions(tmp_path: Path, monkeypatch: pytest.Monk
         assert "machines: [n2-standard-32]" in (tmp_path.parent / "made/intent.yaml").read_text()
 
 
-def test_options_of_reading_need_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_for_reading_code_need_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert "--cluster needs --from" in run("eks", "--cluster", "a")[1]
     assert "--var needs --from" in run("eks", "--var", "a=b")[1]

@@ -54,7 +54,7 @@ def queries(output: Output) -> list[str]:
     ]
 
 
-def test_nothing_waits_for_metrics_that_gke_does_not_have() -> None:
+def test_no_query_uses_metrics_that_gke_lacks() -> None:
     output = made("gke")
     absent = r"coredns_|DCGM_FI_DEV_(XID_ERRORS|ROW_REMAP_FAILURE)"
     assert not [query for query in queries(output) if re.search(absent, query)]
@@ -64,7 +64,7 @@ def test_nothing_waits_for_metrics_that_gke_does_not_have() -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_memory_and_disk_grow_with_the_nodes(cloud: str) -> None:
+def test_prometheus_memory_and_disk_grow_with_the_nodes(cloud: str) -> None:
     small, large = sized(cloud, 1000), sized(cloud, 5000)
     assert large.series == 5 * small.series
     assert small.shards == 1
@@ -73,7 +73,7 @@ def test_memory_and_disk_grow_with_the_nodes(cloud: str) -> None:
     assert all(one.memory <= one.machine_memory for one in (small, large))
 
 
-def test_shards_keep_each_prometheus_within_a_system_node() -> None:
+def test_each_prometheus_shard_fits_on_a_system_node() -> None:
     assert sized("eks", 5000).shards == 2
     largest = sized("gke", 15000)
     assert largest.shards == 2
@@ -81,7 +81,7 @@ def test_shards_keep_each_prometheus_within_a_system_node() -> None:
     assert "give Prometheus a larger one" in made("gke", nodes=15000).files["README.md"].decode()
 
 
-def test_values_have_the_sizes() -> None:
+def test_the_chart_values_have_the_computed_sizes() -> None:
     output = generate(intent.with_defaults("eks", {"nodes": 5000}))
     spec, own = values(output)["prometheus"]["prometheusSpec"], sized("eks", 5053)
     assert spec["shards"] == own.shards
@@ -92,7 +92,7 @@ def test_values_have_the_sizes() -> None:
 
 
 @pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
-def test_metrics_of_all_queries_are_kept(cloud: str, scheduler: str) -> None:
+def test_the_metrics_used_by_queries_are_kept(cloud: str, scheduler: str) -> None:
     output = made(cloud, scheduler)
     kept = set(values(output)["kube-state-metrics"]["metricAllowlist"])
     named = {
@@ -107,7 +107,7 @@ def test_metrics_of_all_queries_are_kept(cloud: str, scheduler: str) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_the_dashboard_has_the_walls(cloud: str) -> None:
+def test_the_dashboard_shows_the_near_walls(cloud: str) -> None:
     output = made(cloud)
     legends = {target["legendFormat"]: target["expr"] for target in graphs(output)[0]["targets"]}
     near = [wall for wall in output.facts.walls if (wall.number or 0) <= 300]
@@ -159,7 +159,7 @@ def test_each_lost_selfmanaged_node_fires_an_alert(promtool: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(("cloud", "scheduler"), VARIANTS)
-def test_promtool_reads_every_query(cloud: str, scheduler: str, promtool: str, tmp_path: Path) -> None:
+def test_promtool_accepts_every_query(cloud: str, scheduler: str, promtool: str, tmp_path: Path) -> None:
     output = made(cloud, scheduler)
     graphed = [{"record": f"graph:{i}", "expr": query} for i, query in enumerate(queries(output))]
     alerts = {"name": "alerts", "rules": rules(output)}
@@ -170,7 +170,7 @@ def test_promtool_reads_every_query(cloud: str, scheduler: str, promtool: str, t
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_logs_ask_the_api_server_for_nothing(cloud: str) -> None:
+def test_log_collection_sends_no_requests_to_the_api_server(cloud: str) -> None:
     found = yaml.safe_load(made(cloud).files["values/logs.yaml"])
     assert found["rbac"]["create"] is False
     assert found["serviceAccount"]["automountServiceAccountToken"] is False
@@ -194,7 +194,7 @@ READ_BY = {
     [("eks", "kueue", "cluster-autoscaler"), ("eks", "none", "karpenter"), ("aks", "kueue", "karpenter"),
      ("selfmanaged", "volcano", "none"), ("gke", "volcano", "managed"), ("ack", "kueue", "managed")],
 )  # fmt: skip
-def test_alerts_ask_for_metrics_that_are_read(cloud: str, scheduler: str, autoscaler: str) -> None:
+def test_alerts_use_only_metrics_that_are_scraped(cloud: str, scheduler: str, autoscaler: str) -> None:
     wanted = {"nodes": 100, "scheduler": scheduler, "autoscaler": autoscaler, "job": {"nodes": 1}}
     output = generate(intent.with_defaults(cloud, wanted))
     documents = yaml.safe_load_all(output.files.get("kubernetes/monitors.yaml", b""))
@@ -216,7 +216,7 @@ def test_an_autoscaler_in_another_cluster_has_no_alerts() -> None:
     assert not any("cluster_autoscaler_" in query for query in queries(output))
 
 
-def test_alerts_that_could_never_stop_or_never_fire_are_gone() -> None:
+def test_no_alert_fires_forever_or_never() -> None:
     """CoreDNS labels the zone of its server block, which is the root; shards and followers see a part of it all."""
     for cloud in CLOUDS:
         for query in queries(made(cloud)):
@@ -229,7 +229,7 @@ def test_alerts_that_could_never_stop_or_never_fire_are_gone() -> None:
     assert {"ClusterNearTarget", "ControllerDown", "MetricsMissing"} <= {rule["alert"] for rule in rules(made("eks"))}
 
 
-def test_small_clusters_may_hold_what_their_memory_can() -> None:
+def test_small_clusters_have_room_for_many_extra_series() -> None:
     """The control plane alone has more series than the nodes of a small cluster."""
     own = sized("eks", 10)
     assert own.room_for > 100 * own.series
@@ -248,7 +248,7 @@ def test_buckets_are_dropped_as_prometheus_writes_them() -> None:
     assert not any(re.fullmatch(found, name + le) for le in ("0.1", "1.0", "5.0", "10.0", "+Inf"))
 
 
-def test_prometheus_has_a_disk() -> None:
+def test_prometheus_gets_a_persistent_disk() -> None:
     for cloud in CLOUDS:
         claim = values(made(cloud))["prometheus"]["prometheusSpec"]["storageSpec"]["volumeClaimTemplate"]["spec"]
         assert int(claim["resources"]["requests"]["storage"].removesuffix("Gi")) >= 20
@@ -257,7 +257,7 @@ def test_prometheus_has_a_disk() -> None:
     assert "a default StorageClass" in made("selfmanaged").files["README.md"].decode()
 
 
-def test_idle_gpus_are_of_no_pod() -> None:
+def test_idle_gpu_metrics_are_not_attributed_to_the_exporter_pod() -> None:
     documents = list(yaml.safe_load_all(made("eks").files["kubernetes/gpu-metrics.yaml"]))
     (endpoint,) = documents[-1]["spec"]["podMetricsEndpoints"]
     assert {"action": "labeldrop", "regex": "pod|namespace|container"} in endpoint["relabelings"]

@@ -1009,7 +1009,7 @@ def named(found: Mistake) -> str:
 
 
 @pytest.mark.parametrize("wrong", MISTAKES, ids=named)
-def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
+def test_a_mistake_put_back_is_found(wrong: Mistake) -> None:
     files = changed(wrong)
     result = assembly.check_files({path: text.encode() for path, text in files.items()})
     assert result.bugs == []
@@ -1021,7 +1021,7 @@ def test_mistake_that_is_put_back_is_found(wrong: Mistake) -> None:
     ]
 
 
-def test_every_rule_has_its_mistake() -> None:
+def test_every_rule_has_a_mistake_to_put_back() -> None:
     found = {wrong.rule for wrong in MISTAKES}
     assert not found & NOT_HERE.keys()
     without = {rule.name for rule in rules.load()} - found - NOT_HERE.keys()
@@ -1029,7 +1029,7 @@ def test_every_rule_has_its_mistake() -> None:
 
 
 @pytest.mark.parametrize("name", ADDITIONS)
-def test_usual_additions_cause_no_finding(name: str) -> None:
+def test_common_additions_cause_no_finding(name: str) -> None:
     base, change = ADDITIONS[name]
     files = Files(made(base))
     change(files)
@@ -1046,7 +1046,7 @@ def test_usual_additions_cause_no_finding(name: str) -> None:
         ("eks", {"file": "cluster.tf", "drop": "xyzzy"}, "cluster.tf: xyzzy is in 0 lines, not 1"),
     ],
 )  # fmt: skip
-def test_a_wrong_mistake_is_located(cluster: str, change: dict[str, object], message: str) -> None:
+def test_an_invalid_mistake_is_reported_with_its_place(cluster: str, change: dict[str, object], message: str) -> None:
     """At the line of the rule that carries it."""
     carrier = next(one for one in MISTAKES if one.number is not None)
     (rule,) = rules.by_name(rules.load(), [carrier.rule])

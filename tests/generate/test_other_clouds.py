@@ -28,7 +28,7 @@ GIVEN: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("cloud", "types"), [pair for types in [*TABLE["gpus"].values(), TABLE["general"]] for pair in types.items()]
 )
-def test_types_of_the_table_are_known(cloud: str, types: str) -> None:
+def test_machine_types_in_the_table_are_known(cloud: str, types: str) -> None:
     names = types.split()
     assert len(set(names)) == len(names)
     for name in names:
@@ -38,7 +38,7 @@ def test_types_of_the_table_are_known(cloud: str, types: str) -> None:
 
 
 @pytest.mark.parametrize("model", TABLE["gpus"])
-def test_equivalents_have_as_many_gpus_and_lead_back(model: str) -> None:
+def test_equivalent_machines_have_equal_gpu_counts_in_both_directions(model: str) -> None:
     types = TABLE["gpus"][model]
     for cloud, other in itertools.permutations(types, 2):
         for name in types[cloud].split():
@@ -65,11 +65,11 @@ def test_equivalents_have_as_many_gpus_and_lead_back(model: str) -> None:
         ("eks", "u-24tb1.112xlarge", "gke", None),
     ],
 )
-def test_a_machine_has_an_equivalent_or_none(cloud: str, name: str, other: str, found: tuple[str, str] | None) -> None:
+def test_a_machine_has_one_equivalent_or_none(cloud: str, name: str, other: str, found: tuple[str, str] | None) -> None:
     assert machines.equivalent(cloud, name, other) == found
 
 
-def test_choices_are_kept_on_another_cloud() -> None:
+def test_choices_of_the_intent_are_kept_on_another_cloud() -> None:
     first = intent.with_defaults("eks", GIVEN)
     found = other_clouds.translated(first, "gke")
     for name in (
@@ -114,7 +114,9 @@ def run(*words: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
-def test_the_command_writes_a_folder_a_cloud_and_a_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_a_folder_per_cloud_and_a_comparison(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     code, out = run("gke", "--nodes", "64", "--cloud", "aks,gke,ack", "--output", "fixed")
     assert code == 0

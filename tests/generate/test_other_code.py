@@ -99,7 +99,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("base", "percent", "share"), [(0, 0, 100), (0, 50, 50), (4, 50, 40), (0, 100, 0), (20, 0, 0)])
-def test_groups_of_both_markets_have_a_share_of_spot(base: int, percent: int, share: int, tmp_path: Path) -> None:
+def test_groups_of_both_markets_give_a_spot_share(base: int, percent: int, share: int, tmp_path: Path) -> None:
     found = of_files(tmp_path, a_yaml=EKSCTL.format(name="gpu", base=base, percent=percent))
     assert (found.nodes, found.spot, found.zones) == (20, share, ("us-west-2d",))
 
@@ -119,7 +119,7 @@ nodeGroups: [{name: train, maxSize: 20, privateNetworking: true, instanceType: p
     assert of_files(tmp_path, a_yaml=text).zones == ("us-west-2a", "us-west-2c")
 
 
-def test_pools_that_karpenter_hides_are_not_taken_from_other_pools(tmp_path: Path) -> None:
+def test_pools_hidden_by_karpenter_are_not_replaced_by_other_pools(tmp_path: Path) -> None:
     told = r"machines and nodes cannot be read: Karpenter adds nodes to the cluster \(main\.tf:4\), but none of its NodePools"
     with pytest.raises(ConfigError, match=told):
         of_files(tmp_path, main_tf=EKS + GROUP.format("core", '"m5.xlarge"', "ON_DEMAND") + KARPENTER)
@@ -169,20 +169,20 @@ def test_differences_from_the_code_are_listed(tmp_path: Path) -> None:
     )
 
 
-def test_pools_for_the_system_are_for_training_where_there_are_no_others(tmp_path: Path) -> None:
+def test_system_pools_count_as_training_pools_if_there_are_no_others(tmp_path: Path) -> None:
     text = AKS[: AKS.index('resource "azurerm_kubernetes_cluster_node_pool"')]
     found = of_files(tmp_path, main_tf=text.replace("azurerm_subnet.a.id", "var.subnet"))
     told = "the nodes for the cluster's own pods are taken for training, as the only ones: pool system (main.tf:5)"
     assert told in found.assumed
 
 
-def test_the_reason_against_a_network_mode_is_listed(tmp_path: Path) -> None:
+def test_the_reason_for_rejecting_a_network_mode_is_listed(tmp_path: Path) -> None:
     text = AKS.replace('  sku_tier = "Free"\n', '  network_profile {\n    network_plugin = "kubenet"\n  }\n')
     line = next(line for line in of_files(tmp_path, main_tf=text).assumed if line.startswith("network.mode"))
     assert "kubenet of the code is impossible for this cluster: kubenet " in line
 
 
-def test_priority_classes_that_no_job_uses_may_be_no_tiers(tmp_path: Path) -> None:
+def test_priority_classes_that_no_job_uses_may_not_be_tiers(tmp_path: Path) -> None:
     text = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata:\n  name: of-a-chart\nvalue: 5\n"
     gke(tmp_path)
     told = "tiers are all priority classes of the code: of-a-chart; no job there uses one"
@@ -218,7 +218,7 @@ def test_a_cluster_without_pools_is_refused_with_its_place(kind: str, tmp_path: 
         of_files(tmp_path, main_tf=text)
 
 
-def test_machines_of_a_self_managed_cluster_are_said_to_be_unread(tmp_path: Path) -> None:
+def test_machines_of_a_self_managed_cluster_are_reported_as_unread(tmp_path: Path) -> None:
     text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: gpu\n"
     with pytest.raises(ConfigError, match=r"kcheck reads no machine types of a self-managed cluster \(a\.yaml:2\)"):
         of_files(tmp_path, a_yaml=text)
@@ -308,7 +308,7 @@ OPEN = "the code lets every address reach the API server"
         ("~> 20.0", "cluster_", "", None),
     ],
 )  # fmt: skip
-def test_who_reaches_the_api_server_of_eks_modules(
+def test_access_to_the_api_server_of_eks_modules_is_read(
     version: str, prefix: str, text: str, ranges: list[str] | str | None, tmp_path: Path
 ) -> None:
     _reached(of_files(tmp_path, main_tf=EKS_MODULE.format(version, prefix, text)), ranges)
@@ -353,7 +353,7 @@ def _reached(found: Intent, ranges: list[str] | str | None) -> None:
     assert ("network.api_ranges none" in told) == (ranges is None)
 
 
-def test_a_location_that_nobody_wrote_is_no_zone(tmp_path: Path) -> None:
+def test_an_unwritten_location_is_not_listed_as_a_zone(tmp_path: Path) -> None:
     text = gke(tmp_path).joinpath("main.tf").read_text().replace('  location           = "us-east4-b"\n', "")
     assert "None" not in " ".join(of_files(tmp_path, main_tf=text).assumed)
 
@@ -381,13 +381,13 @@ def test_private_ranges_stay_on_their_cloud(tmp_path: Path) -> None:
     assert told in found.assumed
 
 
-def test_fargate_profiles_are_said_to_be_left_out(tmp_path: Path) -> None:
+def test_fargate_profiles_are_reported_as_left_out(tmp_path: Path) -> None:
     config = EKSCTL.format(name="gpu", base=0, percent=0)
     own = f"{config}fargateProfiles: [{{name: web, selectors: [{{namespace: web}}]}}]\n"
     assert "left out: the Fargate profiles web (a.yaml:2); all pods get nodes" in of_files(tmp_path, a_yaml=own).assumed
 
 
-def test_a_cluster_with_fargate_only_says_so(tmp_path: Path) -> None:
+def test_a_cluster_with_only_fargate_is_reported(tmp_path: Path) -> None:
     module = EKS_MODULE.replace("eks_managed_node_groups = {{ train", "fargate_profiles = {{ web")
     with pytest.raises(
         ConfigError, match=r"no node pools of the cluster \(main\.tf:1\) .*only the Fargate profiles web"

@@ -94,13 +94,13 @@ def test_each_report_of_a_linter_has_a_reason(linter: str, cloud: str) -> None:
 
 
 @pytest.mark.parametrize("linter", COMMANDS)
-def test_each_common_reason_is_reported_on_some_cloud(linter: str) -> None:
+def test_each_common_reason_applies_on_some_cloud(linter: str) -> None:
     if program(linter) is None:
         pytest.skip(f"{linter} is not installed")
     assert told(linter, "any") - {check for cloud in CLOUDS for check in reported(linter, cloud)} == set()
 
 
-def test_a_reason_is_a_sentence_and_the_readme_has_it() -> None:
+def test_each_reason_is_a_sentence_that_the_readme_contains() -> None:
     for owner in ("any", *CLOUDS):
         for one in readme.findings_of(owner):
             assert one.linter in COMMANDS

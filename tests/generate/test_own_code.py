@@ -126,7 +126,7 @@ def headers(output: str) -> set[str]:
     return {line for line in output.splitlines() if line.startswith(("--- ", "+++ "))}
 
 
-def test_the_code_itself_is_corrected_and_grows(write: Write) -> None:
+def test_the_code_itself_is_corrected_and_extended(write: Write) -> None:
     write({"main.tf": CLUSTER, "jobs.yaml": JOB})
     code, out = run("generate", "--from", ".", "--nodes", "40", "--diff")
     assert code == 0, out
@@ -161,7 +161,7 @@ def test_manifests_that_leave_less_to_report_are_added(tmp_path: Path, monkeypat
     assert "gpu-without-device-plugin" not in run("check", ".")[1]
 
 
-def test_an_intent_that_cannot_be_met_does_not_keep_the_code_as_it_is(write: Write) -> None:
+def test_an_impossible_intent_adds_no_manifests_but_code_is_still_corrected(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("a2-highgpu-8g", "ct5lp-hightpu-4t"), "jobs.yaml": JOB})
     code, out = run("generate", "--from", ".", "--diff")
     assert "kcheck: no manifests are added: " in out
@@ -170,7 +170,7 @@ def test_an_intent_that_cannot_be_met_does_not_keep_the_code_as_it_is(write: Wri
 
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
-def test_a_generated_cluster_takes_parts_on_and_gives_them_up(cloud: str, write: Write) -> None:
+def test_parts_can_be_added_to_and_removed_from_a_generated_cluster(cloud: str, write: Write) -> None:
     files = generate(intent.with_defaults(cloud, {"nodes": 20, **ALONE, "parts": []})).files
     write({path: data.decode() for path, data in files.items()})
     assert headers(run("generate", "--from", ".", "--diff")[1]) == set()

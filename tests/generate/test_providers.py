@@ -23,7 +23,7 @@ OF_TERRAFORM = [case for case in CASES if case[0] != "selfmanaged"]
 
 @needed
 @pytest.mark.parametrize("case", OF_TERRAFORM, ids=named)
-def test_providers_take_it(case: Case, tmp_path: Path) -> None:
+def test_providers_accept_generated_terraform(case: Case, tmp_path: Path) -> None:
     files = made(case)[1].files
     initialized(files, tmp_path)
     steps = ["validate", *(["test"] if any(path.endswith(".tftest.hcl") for path in files) else [])]

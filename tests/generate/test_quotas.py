@@ -16,7 +16,7 @@ from kcheck.generate.assembly import generate
         ("gke", "N2_CPUS", (13 + 2) * 8),
     ],
 )
-def test_system_nodes_can_be_upgraded_while_all_nodes_are_there(cloud: str, code: str, amount: int) -> None:
+def test_the_quota_allows_upgrading_system_nodes_at_full_size(cloud: str, code: str, amount: int) -> None:
     requests = {one.code: one.amount for one in generate(intent.with_defaults(cloud, {"nodes": 1000})).facts.requests}
     assert requests[code] == amount
 
@@ -25,6 +25,6 @@ def test_system_nodes_can_be_upgraded_while_all_nodes_are_there(cloud: str, code
     ("cloud", "machines"),
     [("eks", ["g6.12xlarge", "g6.24xlarge"]), ("ack", ["ecs.gn6v-c8g1.8xlarge", "ecs.gn6e-c12g1.12xlarge"])],
 )
-def test_quotas_hold_where_all_spot_nodes_are_of_the_largest_type(cloud: str, machines: list[str]) -> None:
+def test_quotas_suffice_if_all_spot_nodes_have_the_largest_type(cloud: str, machines: list[str]) -> None:
     given = {"nodes": 40, "machines": machines, "gpus": 4, "spot": {"share": 100}}
     assert [one.rule for one in generate(intent.with_defaults(cloud, given)).result.findings] == []

@@ -22,7 +22,7 @@ def price(cloud: str, **given: Any) -> StartPrice | None:
     return start_price(generate(wanted).result.world, wanted)
 
 
-def test_a_whole_start_takes_longer_and_costs_more() -> None:
+def test_starting_a_job_as_a_whole_takes_longer_and_costs_more() -> None:
     found = price("eks", nodes=1000)
     assert found is not None
     assert (found.nodes, found.work) == (1000, 10)
@@ -41,7 +41,7 @@ def test_the_same_intent_has_the_same_price() -> None:
     ("cloud", "given"),
     [("selfmanaged", {"nodes": 100}), ("gke", {"nodes": 6000})],
 )
-def test_no_price_without_an_autoscaler_or_where_the_run_is_long(cloud: str, given: dict[str, Any]) -> None:
+def test_no_start_price_is_shown_without_an_autoscaler_or_for_long_runs(cloud: str, given: dict[str, Any]) -> None:
     assert price(cloud, **given) is None
 
 
@@ -63,9 +63,7 @@ def made(name: str, kind: str, nodes: int) -> Output:
 
 @pytest.mark.parametrize("name", NOBODY_SETS)
 @pytest.mark.parametrize(("kind", "nodes"), SIZES)
-def test_a_run_pays_twice_its_work_or_the_readme_says_which_part_nobody_can_set(
-    name: str, kind: str, nodes: int
-) -> None:
+def test_the_readme_names_each_part_of_a_start_that_nobody_can_set(name: str, kind: str, nodes: int) -> None:
     readme, start = made(name, kind, nodes).files["README.md"].decode(), made(name, kind, nodes).facts.start
     assert start is not None
     assert start.nodes == nodes
@@ -89,7 +87,9 @@ def test_a_run_pays_twice_its_work_or_the_readme_says_which_part_nobody_can_set(
 
 @pytest.mark.parametrize("name", NOBODY_SETS)
 @pytest.mark.parametrize(("kind", "nodes"), SIZES)
-def test_what_if_finds_nothing_to_save_in_a_generated_cluster(name: str, kind: str, nodes: int, tmp_path: Path) -> None:
+def test_simulate_finds_nothing_to_save_in_a_generated_cluster(
+    name: str, kind: str, nodes: int, tmp_path: Path
+) -> None:
     write(tmp_path, made(name, kind, nodes).files)
     done = CliRunner().invoke(simulate.command, [str(tmp_path), "--what-if"])
     assert "what if: none of kcheck's fixes changes this run" in done.output, done.output
@@ -97,7 +97,7 @@ def test_what_if_finds_nothing_to_save_in_a_generated_cluster(name: str, kind: s
 
 @pytest.mark.parametrize("name", ["eks", "gke", "aks", "ack"])
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_the_file_system_of_checkpoints_has_a_price_or_where_to_find_it(name: str, kind: str) -> None:
+def test_the_checkpoint_file_system_has_a_price_or_a_link_to_it(name: str, kind: str) -> None:
     told = made(name, kind, 64).files["README.md"].decode()
     line = next(line for line in told.splitlines() if line.startswith("- **Checkpoints"))
     assert re.search(

@@ -15,7 +15,7 @@ PERCENTS = st.lists(st.integers(1, 100), min_size=1, max_size=5).filter(lambda f
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=5), PERCENTS)
-def test_parts_add_up_and_follow_their_percents(totals: list[int], percents: list[int]) -> None:
+def test_shares_of_nodes_add_up_and_follow_the_percents(totals: list[int], percents: list[int]) -> None:
     found = apportioned(totals, percents)
     assert [sum(parts) for parts in found] == totals
     assert all(part >= 0 for parts in found for part in parts)
@@ -28,7 +28,9 @@ def test_parts_add_up_and_follow_their_percents(totals: list[int], percents: lis
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=12), PERCENTS, st.integers(1, 120))
-def test_whole_jobs_take_no_nodes_from_a_part(totals: list[int], percents: list[int], together: int) -> None:
+def test_rounding_to_whole_jobs_never_lowers_the_number_of_jobs(
+    totals: list[int], percents: list[int], together: int
+) -> None:
     by_percent, in_jobs = apportioned(totals, percents), apportioned_in_jobs(totals, percents, together)
     assert [sum(parts) for parts in in_jobs] == totals
     assert all(part >= 0 for parts in in_jobs for part in parts)
@@ -55,7 +57,7 @@ def test_the_usual_job_fits_into_a_share_of_a_flavor(totals: list[int], together
     assert [sum(part // together for part in own) for own in found] == jobs
 
 
-def test_queues_of_a_small_cluster_equal_its_readme() -> None:
+def test_queue_quotas_of_a_small_cluster_equal_its_readme() -> None:
     """Four nodes in one zone and three in two others: rounding in each zone by itself gave the first team 7 of 10."""
     files = generate(intent.with_defaults("eks", {"nodes": 10, "job": {"nodes": 4}})).files
     objects = yaml.safe_load_all(files["kubernetes/kueue.yaml"])
@@ -71,7 +73,7 @@ def test_queues_of_a_small_cluster_equal_its_readme() -> None:
 
 
 @pytest.mark.parametrize(("teams", "job"), [(1, 64), (2, 64), (4, 64), (5, 64), (7, 64), (8, 32)])
-def test_the_usual_job_fits_into_each_teams_share(teams: int, job: int) -> None:
+def test_the_usual_job_fits_into_the_share_of_each_team(teams: int, job: int) -> None:
     """By hand: 500 nodes, of which 8 teams have 60 each; a launcher beside 64 of 64 workers would have no room."""
     given = {"nodes": 500, "teams": [{"name": f"t{i}", "share": 100 // teams} for i in range(teams)]}
     assert intent.with_defaults("eks", given).job_nodes == job
@@ -82,7 +84,7 @@ def test_a_share_of_exactly_one_job_leaves_no_room_for_its_launcher() -> None:
     assert intent.with_defaults("eks", given).job_nodes == 16
 
 
-def test_teams_that_nobody_named_hold_the_job_that_somebody_did() -> None:
+def test_default_teams_can_hold_the_given_job() -> None:
     def teams(job: int) -> list[str]:
         return [one.name for one in intent.with_defaults("eks", {"nodes": 20, "job": {"nodes": job}}).teams]
 

@@ -42,7 +42,7 @@ def lines(output: Output) -> dict[str, int]:
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_twenty_nodes_are_few_lines(cloud: str, kind: str) -> None:
+def test_a_cluster_of_twenty_nodes_has_few_lines(cloud: str, kind: str) -> None:
     output = made(cloud, kind)
     found = lines(output)
     assert sum(found.values()) <= (800 if kind == "cpu" else GPU_LINES[cloud])
@@ -79,7 +79,7 @@ def test_each_part_adds_files(part: str) -> None:
 
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
-def test_a_cache_of_docker_hub_is_a_part(cloud: str) -> None:
+def test_the_docker_hub_cache_is_an_optional_part(cloud: str) -> None:
     few, more = (b"\n".join(made(cloud, "gpu", *parts).files.values()) for parts in ((), ("cache",)))
     assert b"docker_hub" not in few
     assert b"docker_hub" in more
@@ -87,7 +87,7 @@ def test_a_cache_of_docker_hub_is_a_part(cloud: str) -> None:
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_settings_are_locals_until_there_are_tests(cloud: str, kind: str) -> None:
+def test_settings_are_locals_unless_tests_are_generated(cloud: str, kind: str) -> None:
     files, tested = made(cloud, kind).files, made(cloud, kind, "tests").files
     code = b"\n".join(data for path, data in files.items() if path.endswith(".tf")).decode()
     bodies = "\n".join(re.findall(r"(?ms)^locals {\n(.*?)^}", code))
@@ -108,7 +108,7 @@ def test_a_single_team_without_a_queue_has_a_quota_of_gpus_alone() -> None:
     assert b"priorityClassName: normal" not in files["jobs/sample.yaml"]
 
 
-def test_the_readme_has_a_flag_for_each_part_that_there_is() -> None:
+def test_the_readme_has_a_flag_for_each_available_part() -> None:
     readme = made("eks", "gpu").files["README.md"].decode()
     flags = re.findall(r"(?m)^- `--([\w-]+)(?: NAME,\.\.\.)?`: ", readme)
     assert flags == ["teams", *PARTS]
@@ -123,7 +123,7 @@ def test_the_readme_has_a_flag_for_each_part_that_there_is() -> None:
     assert {f"--{flag}" for flag in flags} <= options
 
 
-def test_example_accounts_are_a_step_with_the_command_that_finds_them() -> None:
+def test_a_step_has_the_command_that_finds_example_accounts() -> None:
     files = made("eks", "cpu").files
     step = next(line for line in files["README.md"].decode().splitlines() if line.startswith("1. "))
     assert "`grep -rn '111122223333' .`" in step
@@ -148,7 +148,7 @@ def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("more", "small"), [("", True), ("parts: [dns]\n", False), ("scheduler: kueue\n", False)])
-def test_an_intent_with_other_machines_begins_small_too(
+def test_an_intent_with_other_machines_starts_small_too(
     more: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Machines are chosen in an intent only: with 20 of CPUs it had 2,900 lines."""
@@ -159,7 +159,7 @@ def test_an_intent_with_other_machines_begins_small_too(
     assert (found <= 800) == small
 
 
-def test_cards_are_whole_until_somebody_shares_them() -> None:
+def test_gpus_are_whole_unless_sharing_is_chosen() -> None:
     whole, shared = (made("eks", "gpu", *parts).files["kubernetes/gpu.yaml"].decode() for parts in ((), ("sharing",)))
     assert [one["kind"] for one in yaml.safe_load_all(whole)] == ["DaemonSet"]
     assert [one["kind"] for one in yaml.safe_load_all(shared)] == ["ConfigMap", "DaemonSet", "DaemonSet"]
@@ -175,7 +175,7 @@ def test_larger_clusters_have_every_part() -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_the_readme_names_no_part_that_is_not_there(cloud: str) -> None:
+def test_the_readme_names_only_existing_parts(cloud: str) -> None:
     told, _, _ = made(cloud, "gpu").files["README.md"].decode().partition("## What comes when it grows?")
     names = ("-n monitoring", "namespace monitoring", "storage.tf", "class checkpoints")
     assert [name for name in names if name in told] == []
