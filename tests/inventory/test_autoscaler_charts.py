@@ -60,11 +60,11 @@ def read(write: Write) -> Callable[..., Any]:
         ("  version = var.nowhere", "there is no var.nowhere"),
     ],
 )
-def test_chart_version_decides_the_autoscaler_version(lines: str, version: str, read: Callable[..., Any]) -> None:
+def test_the_chart_version_decides_the_autoscaler_version(lines: str, version: str, read: Callable[..., Any]) -> None:
     assert read(CLUSTER + RELEASE % lines, "version") == [version]
 
 
-def test_the_version_decides_the_default(read: Callable[..., Any]) -> None:
+def test_the_chart_version_decides_flag_defaults(read: Callable[..., Any]) -> None:
     assert read(CLUSTER + RELEASE % '  version = "9.46.6"', "expander") == ["random"]
     assert read(CLUSTER + RELEASE % '  version = "9.47.0"', "expander") == ["least-waste"]
 
@@ -95,7 +95,7 @@ def test_custom_arguments_are_read_by_index(read: Callable[..., Any]) -> None:
     assert read(CLUSTER + RELEASE % lines, "unneeded_time") == [120]
 
 
-def test_arguments_that_are_not_known(read: Callable[..., Any]) -> None:
+def test_unknown_chart_arguments_stay_unknown(read: Callable[..., Any]) -> None:
     lines = "  values = [yamlencode({ customArgs = var.nowhere })]"
     assert read(CLUSTER + RELEASE % lines, "unneeded_time") == ["there is no var.nowhere"]
 
@@ -125,7 +125,7 @@ module "addons" {
         ),
     ],
 )
-def test_blueprints_choose_the_image(
+def test_terraform_blueprints_decide_the_autoscaler_image(
     module: str, cluster: str, lines: str, wanted: str, read: Callable[..., Any]
 ) -> None:
     assert read(CLUSTER + ADDONS % (module, cluster, lines), "version") == [wanted]
@@ -145,7 +145,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 """
 
 
-def test_autoscaler_profile_of_aks_is_read(read: Callable[..., Any]) -> None:
+def test_the_autoscaler_profile_of_aks_is_read(read: Callable[..., Any]) -> None:
     names = ("balance", "skip_local_storage", "skip_system_pods", "grace", "delay_after_delete", "managed", "cpu")
     assert read(AKS % "", *names) == [False, False, True, 600, None, True, None]
     lines = "balance_similar_node_groups = true\nskip_nodes_with_local_storage = true\nskip_nodes_with_system_pods = false\n"
@@ -189,12 +189,12 @@ def test_limits_of_auto_provisioning_are_read(read: Callable[..., Any]) -> None:
     assert read(GKE % "false", "max_cores", "max_memory", "provisioning") == [None, None, False]
 
 
-def test_auto_provisioning_is_work_without_pools(read: Callable[..., Any]) -> None:
+def test_auto_provisioning_limits_are_read_without_pools(read: Callable[..., Any]) -> None:
     alone = GKE.partition('resource "google_container_node_pool"')[0]
     assert read(alone % "true", "max_cores") == [1000]
 
 
-def test_limits_of_the_module(read: Callable[..., Any]) -> None:
+def test_auto_provisioning_limits_of_the_gke_module_are_read(read: Callable[..., Any]) -> None:
     call = """
 module "gke" {
   source  = "terraform-google-modules/kubernetes-engine/google"

@@ -82,7 +82,7 @@ def test_all_spellings_of_a_flag_are_read(text: str, read: Callable[..., dict[st
         ),
     ],
 )
-def test_defaults_depend_on_the_version(image: str, expander: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_flag_defaults_depend_on_the_version(image: str, expander: str, read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines(), image)
     assert value(data, "expander") == expander
     assert value(data, "bulk_delete") == 10
@@ -92,18 +92,18 @@ def test_defaults_depend_on_the_version(image: str, expander: str, read: Callabl
 @pytest.mark.parametrize(
     "image", ["nginx:1", "registry.k8s.io/autoscaling/vpa-recommender:1.0", "my-cluster-autoscaler-ui:2"]
 )
-def test_other_workloads_are_no_autoscalers(image: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_other_workloads_are_not_autoscalers(image: str, read: Callable[..., dict[str, Any]]) -> None:
     assert read(lines().replace("./cluster-autoscaler", "./main"), image)["autoscalers"] == []
 
 
-def test_nonsense_is_unknown(read: Callable[..., dict[str, Any]]) -> None:
+def test_nonsense_flag_values_are_unknown(read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines("--scale-down-unneeded-time=soon", "--max-empty-bulk-delete=x", "--scan-interval"))
     assert value(data, "unneeded_time") == "--scale-down-unneeded-time: `soon` is not a duration such as 10m or 30s"
     assert value(data, "bulk_delete") == "--max-empty-bulk-delete: `x` is not a whole number"
     assert "scan-interval" in value(data, "scan_interval")
 
 
-def test_numbers_of_the_flags(read: Callable[..., dict[str, Any]]) -> None:
+def test_numbers_in_flags_are_read(read: Callable[..., dict[str, Any]]) -> None:
     data = read(
         lines(
             "--ok-total-unready-count=100",
@@ -154,7 +154,7 @@ def test_fixes_change_and_append_flags(before: str, after: str, newline: str, wr
 # --- what else of the container counts
 
 
-def test_a_shell_hides_the_flags(read: Callable[..., dict[str, Any]]) -> None:
+def test_flags_inside_a_shell_script_are_unknown(read: Callable[..., dict[str, Any]]) -> None:
     data = read('          command: [/bin/sh, -c, "./cluster-autoscaler --scale-down-unneeded-time=3m"]')
     assert value(data, "unneeded_time") == "the command is a shell script"
     assert data["flags"] == []
@@ -204,7 +204,9 @@ def test_flags_are_converted_to_their_types(
         ("{requests: {cpu: lots}}", "`lots` is not a quantity such as 500m or 2Gi"),
     ],
 )
-def test_cpu_request_of_the_autoscaler_is_read(resources: str, cpu: Any, read: Callable[..., dict[str, Any]]) -> None:
+def test_the_cpu_request_of_the_autoscaler_is_read(
+    resources: str, cpu: Any, read: Callable[..., dict[str, Any]]
+) -> None:
     data = read(lines() + (f"\n          resources: {resources}" if resources else ""))
     assert value(data, "cpu") == cpu
 
@@ -225,7 +227,7 @@ def rules_of(findings: list[Any]) -> set[str]:
         (("--max-scale-down-parallelism=100", "--scale-down-delay-after-delete=2m"), 1000, False),
     ],
 )
-def test_deletion_is_slow(flags: tuple[str, ...], nodes: int, wanted: bool, write: Write) -> None:
+def test_slow_node_deletion_is_reported(flags: tuple[str, ...], nodes: int, wanted: bool, write: Write) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
     found = rules_of(linter.run(Tree(["."]), Config(nodes={"": nodes})).findings)
     assert ("slow-node-deletion" in found) == wanted
@@ -241,7 +243,7 @@ def test_deletion_is_slow(flags: tuple[str, ...], nodes: int, wanted: bool, writ
         (("--max-nodes-per-scaleup=100",), 501, "scale-up-slice-small", "WARNING"),
     ],
 )
-def test_flags_that_cost_little_are_an_info(
+def test_autoscaler_flags_that_cost_little_are_an_info(
     flags: tuple[str, ...], nodes: int, rule: str, severity: str | None, write: Write
 ) -> None:
     write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
@@ -282,7 +284,7 @@ def test_a_pause_after_each_deletion_is_named(
 
 
 @pytest.mark.parametrize("image", [f"{UPSTREAM.rpartition(':')[0]}:latest", "k8s.gcr.io/cluster-autoscaler:v1.24.0"])
-def test_a_flag_that_may_be_unknown_is_not_added(image: str, write: Write) -> None:
+def test_a_flag_unknown_to_the_autoscaler_version_is_not_added(image: str, write: Write) -> None:
     """An autoscaler that does not know a flag does not start."""
     write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
     outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
@@ -316,7 +318,7 @@ module "gke" {
 @pytest.mark.parametrize(
     ("size", "nodes", "severity"), [("", {}, None), (", max_count = 100", {}, "warning"), ("", {"": 300}, "error")]
 )
-def test_a_cap_is_compared_with_sizes_that_somebody_wrote(
+def test_an_autoscaler_cap_is_compared_only_with_written_sizes(
     size: str, nodes: dict[str, int], severity: str | None, check: Check
 ) -> None:
     """The module's default of 100 nodes a zone is nobody's wish."""
@@ -341,7 +343,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("image", ["mirror.example.com/tools/ca:1.5", "$IMAGE", "registry.example.com/x@sha256:0a"])
 @pytest.mark.parametrize(("text", "is_one"), COMMANDS.values(), ids=COMMANDS)
-def test_autoscaler_is_known_by_its_command(
+def test_an_autoscaler_is_recognized_by_its_command(
     read: Callable[..., dict[str, Any]], image: str, text: str, is_one: bool
 ) -> None:
     data = read(text, image)
@@ -350,12 +352,12 @@ def test_autoscaler_is_known_by_its_command(
         assert value(data, "scan_interval") == 20
 
 
-def test_autoscaler_is_found_in_a_shell_command(read: Callable[..., dict[str, Any]]) -> None:
+def test_an_autoscaler_is_found_in_a_shell_command(read: Callable[..., dict[str, Any]]) -> None:
     text = """          command: [/bin/sh, -c, "sleep 5 && exec ./cluster-autoscaler --v=4"]"""
     assert read(text, "$IMAGE")["autoscalers"]
 
 
-def test_version_of_another_image_is_not_the_autoscalers(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_version_of_another_image_is_not_used(read: Callable[..., dict[str, Any]]) -> None:
     data = read(lines(), "mirror.example.com/tools/ca:1.5")
     assert "the autoscaler version in" in str(value(data, "version"))
 

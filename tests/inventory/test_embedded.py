@@ -83,7 +83,7 @@ def read(write: Write) -> Callable[[str], dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES)
-def test_values_of_a_release(style: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_values_of_a_helm_release_are_read(style: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % STYLES[style])["autoscalers"]
     found = autoscaler["fields"]["unneeded_time"]
     assert found["value"] == 420
@@ -97,7 +97,7 @@ def test_values_of_a_release(style: str, read: Callable[..., dict[str, Any]]) ->
     "chart", ["autoscaler/cluster-autoscaler", "./charts/cluster-autoscaler", "cluster-autoscaler-9.37.0.tgz",
               "https://example.com/cluster-autoscaler-9.50.1.tgz", "oci://example.com/charts/cluster-autoscaler"],
 )  # fmt: skip
-def test_names_of_charts(chart: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_the_autoscaler_chart_is_found_under_its_names(chart: str, read: Callable[..., dict[str, Any]]) -> None:
     text = (RELEASE % STYLES["file"]).replace('"cluster-autoscaler"', f'"{chart}"')
     assert len(read(text)["autoscalers"]) == 1
 
@@ -113,7 +113,7 @@ def test_names_of_charts(chart: str, read: Callable[..., dict[str, Any]]) -> Non
         (f"  values = [<<EOT\nextraArgs:\n  {SKIP}: ${{var.nowhere}}m\nEOT\n  ]", "var.nowhere has no value"),
     ],
 )
-def test_unknown_values_are_no_defaults(lines: str, reason: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_unknown_values_do_not_become_defaults(lines: str, reason: str, read: Callable[..., dict[str, Any]]) -> None:
     (autoscaler,) = read(RELEASE % lines)["autoscalers"]
     assert autoscaler["fields"]["unneeded_time"]["unknown"] == reason
 
@@ -210,7 +210,7 @@ def test_manifests_in_terraform_run_on_its_cluster(style: str, read: Callable[..
 
 
 @pytest.mark.slow
-def test_findings_and_fixes_stand_in_the_code(write: Write) -> None:
+def test_findings_and_fixes_are_placed_in_the_code(write: Write) -> None:
     values = """
   values = [<<-EOT
     extraArgs:
@@ -231,7 +231,7 @@ def test_findings_and_fixes_stand_in_the_code(write: Write) -> None:
     assert new.decode() == wanted
 
 
-def test_flags_that_the_version_does_not_know(write: Write) -> None:
+def test_flags_removed_in_a_version_are_found_and_fixed(write: Write) -> None:
     values = (
         "  values = [<<-EOT\n    extraArgs:\n      max-empty-bulk-delete: 50\n    image: {tag: v1.33.0}\n  EOT\n  ]"
     )
@@ -275,12 +275,12 @@ resource "helm_release" "b" {
 """
 
 
-def test_providers_tell_the_cluster(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_provider_decides_the_cluster_of_a_release(read: Callable[..., dict[str, Any]]) -> None:
     owners = [a["fields"]["cluster"]["value"] for a in read(PROVIDERS)["autoscalers"]]
     assert owners == ["eks/aws_eks_cluster.main", "eks/aws_eks_cluster.other"]
 
 
-def test_addons_of_blueprints(read: Callable[..., dict[str, Any]]) -> None:
+def test_addons_of_blueprints_are_read(read: Callable[..., dict[str, Any]]) -> None:
     call = """
 module "addons" {
   source  = "aws-ia/eks-blueprints-addons/aws"
@@ -322,13 +322,13 @@ data "http" "x" {
         'resource "helm_release" "x" {\n  values = [null, 1, "- a", {}]\n  set {\n    name = "a..b[x].c[2]"\n  }\n}\n',
     ],
 )  # fmt: skip
-def test_nonsense_is_survived(text: str, write: Write) -> None:
+def test_nonsense_in_embedded_objects_causes_no_bug(text: str, write: Write) -> None:
     write({"main.tf": CLUSTER + text, "m/main.tf": ""})
     result = linter.run(Tree(["."]), Config())
     assert not result.bugs
 
 
-def test_blocks_that_are_perhaps_there_are_not_known(write: Write) -> None:
+def test_blocks_that_may_exist_are_unknown(write: Write) -> None:
     volume = """
         dynamic "volume" {
           for_each = var.nowhere == null ? [] : [1]

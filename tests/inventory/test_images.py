@@ -122,7 +122,7 @@ def hub(result: Result) -> list[Finding]:
     return [finding for finding in result.findings if finding.rule == "docker-hub-image"]
 
 
-def test_image_of_a_cluster_is_reported_once_with_all_places(check: Check) -> None:
+def test_an_image_is_reported_once_per_cluster_with_all_places(check: Check) -> None:
     files = {f"team{i}.yaml": job("ubuntu:24.04", f"job{i}", 300 + i) for i in range(9)}
     result = check({"main.tf": AKS, **files})
     (finding,) = hub(result)
@@ -133,18 +133,18 @@ def test_image_of_a_cluster_is_reported_once_with_all_places(check: Check) -> No
     assert "   = and 5 more places\n" in report
 
 
-def test_without_a_cluster_each_file_has_a_finding(check: Check) -> None:
+def test_each_file_has_a_finding_if_there_is_no_cluster(check: Check) -> None:
     assert len(hub(check({f"team{i}.yaml": job("ubuntu:24.04", f"job{i}") for i in range(3)}))) == 3
 
 
-def test_a_workload_that_signs_in_does_not_hide_others(check: Check) -> None:
+def test_a_workload_with_credentials_does_not_hide_others(check: Check) -> None:
     secret = job("ubuntu:24.04", "big", 400) + "      imagePullSecrets: [{name: hub}]\n"
     (finding,) = hub(check({"main.tf": AKS, "a.yaml": secret, "b.yaml": job("ubuntu:24.04", "small", 200)}))
     assert finding.message.startswith("Job small needs 200 anonymous Docker Hub pulls")
 
 
 @pytest.mark.slow
-def test_nodes_of_gke_ask_a_public_cache_first(check: Check) -> None:
+def test_gke_nodes_use_a_public_cache_first(check: Check) -> None:
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("ubuntu:24.04")}))
     assert finding.severity.word == "info"  # Docker's own images are there for sure
     (finding,) = hub(check({"main.tf": GKE.format(config=""), "job.yaml": job("acme/train:1")}))
@@ -186,7 +186,7 @@ def test_a_mirror_on_the_nodes_covers_every_image(cluster: str, found: int, chec
 
 
 @pytest.mark.parametrize(("taken", "walls"), [("quay.io", 1), ("registry-1.docker.io", 0)])
-def test_a_mirror_takes_the_wall_of_pulls_away(taken: str, walls: int, check: Check) -> None:
+def test_a_mirror_removes_the_wall_of_image_pulls(taken: str, walls: int, check: Check) -> None:
     files = {"main.tf": GKE.format(config=HOSTS % taken), "job.yaml": job("ubuntu:24.04")}
     found = [wall for wall in walls_of(check(files)) if wall.mechanism == "docker-hub"]
     assert len(found) == walls
@@ -251,16 +251,14 @@ resource "azurerm_container_registry_cache_rule" "ubuntu" {
         ),
     ],
 )
-def test_a_cache_in_the_code_is_named_and_used_where_its_name_is_known(
-    cluster: str, name: str, fixed: bool, check: Check
-) -> None:
+def test_a_cache_in_the_code_is_used_if_its_name_is_known(cluster: str, name: str, fixed: bool, check: Check) -> None:
     (finding,) = hub(check({"main.tf": cluster, "job.yaml": job("ubuntu:24.04")}))
     assert (finding.fix is not None) == fixed
     told = finding.fix.title if finding.fix else finding.help
     assert name in told
 
 
-def test_a_cache_of_one_image_says_nothing_of_others(check: Check) -> None:
+def test_a_cache_of_one_image_does_not_cover_others(check: Check) -> None:
     (finding,) = hub(check({"main.tf": AKS + ONE, "job.yaml": job("debian:13")}))
     assert (finding.fix, "trainimages" in finding.help) == (None, False)
 
@@ -268,7 +266,9 @@ def test_a_cache_of_one_image_says_nothing_of_others(check: Check) -> None:
 @pytest.mark.parametrize(
     ("pods", "nodes", "found"), [(64, {}, ["warning"]), (1, {"": 200}, []), (4, {}, ["info"]), (4, {"": 10}, ["info"])]
 )
-def test_a_moving_tag_matters_by_size(pods: int, nodes: dict[str, int], found: list[str], check: Check) -> None:
+def test_the_severity_of_a_moving_tag_depends_on_the_size(
+    pods: int, nodes: dict[str, int], found: list[str], check: Check
+) -> None:
     result = check({"job.yaml": job("registry.example.com/train", pods=pods)}, Config(nodes=nodes))
     assert [f.severity.word for f in result.findings if f.rule == "moving-image-tag"] == found
 
@@ -285,9 +285,7 @@ def test_a_moving_tag_matters_by_size(pods: int, nodes: dict[str, int], found: l
         ),
     ],
 )
-def test_without_a_policy_only_latest_is_asked_for_at_every_start(
-    tag: str, policy: str, said: str, check: Check
-) -> None:
+def test_only_latest_is_pulled_at_every_start_without_a_policy(tag: str, policy: str, said: str, check: Check) -> None:
     result = check({"job.yaml": job(f"registry.example.com/train:{tag}{policy}", pods=64)})
     (finding,) = [finding for finding in result.findings if finding.rule == "moving-image-tag"]
     assert said in finding.details
@@ -318,7 +316,7 @@ def test_a_user_of_known_scale_is_reported_beside_an_unknown_one(check: Check) -
     assert finding.details[0].startswith("registry.example.com/train:edge runs on at least 4 nodes;")
 
 
-def test_a_web_service_may_have_latest(check: Check) -> None:
+def test_a_web_service_with_latest_is_not_reported(check: Check) -> None:
     web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  template:\n    spec:\n"
     web += "      containers: [{name: web, image: registry.example.com/web}]\n"
     result = check({"web.yaml": web}, Config(nodes={"": 1000}))

@@ -139,7 +139,7 @@ def encoded(script: str) -> str:
         {"cloud-init/user-data.yaml": CLOUD_INIT},
     ],
 )
-def test_configurations_in_scripts_are_read(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
+def test_kubeadm_configurations_in_scripts_are_read(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
     data = read(files)
     assert len(data["clusters"]) == 1
     (pods,) = data["pod_ranges"]
@@ -152,7 +152,7 @@ def test_template_variables_without_a_value_are_unknown(read: Callable[..., dict
     assert of(data["clusters"][0], "service_cidr") == "10.96.0.0/16"
 
 
-def test_findings_are_where_the_value_is_written(check: Check) -> None:
+def test_findings_point_to_the_written_value(check: Check) -> None:
     result = check({"main.tf": TEMPLATE, "boot.tftpl": SCRIPT}, Config(nodes={"": 600}))
     found = {one.rule: one for one in result.findings if one.severity > Severity.INFO}
     assert found["pod-range-too-small"].span.source.path == "main.tf"
@@ -189,7 +189,7 @@ def test_flags_of_kubeadm_are_read(command: str, cidr: str, read: Callable[..., 
         ("apt-get update", ""),
     ],
 )
-def test_unread_nodes_are_named(script: str, tool: str, write: Callable[..., Path]) -> None:
+def test_nodes_that_kcheck_cannot_read_are_named(script: str, tool: str, write: Callable[..., Path]) -> None:
     write({"main.tf": machine(script)})
     reading = reader.read(Tree(["."]), Config())
     assert not reading.inventory.clusters
@@ -207,7 +207,7 @@ def test_ansible_tasks_are_read(flag: str, cidr: str, read: Callable[..., dict[s
     "script",
     ["# kubeadm is installed later\n", SCRIPT.replace("---", "apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n---")],
 )
-def test_other_scripts_are_silent(script: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_unrelated_scripts_are_ignored(script: str, read: Callable[..., dict[str, Any]]) -> None:
     assert not read({"init.sh": f"#!/bin/sh\n{script}"})["clusters"]
 
 

@@ -89,7 +89,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_after_a_change_all_is_as_if_it_was_read_anew(change: dict[str, str], write: Write) -> None:
+def test_an_incremental_read_equals_a_fresh_read(change: dict[str, str], write: Write) -> None:
     write(FILES)
     kept = Kept()
     read(kept)
@@ -119,7 +119,7 @@ def test_deleted_files_leave_no_objects(write: Write) -> None:
         assert described(read(kept)) == described(read())
 
 
-def test_where_terraform_reads_other_files_it_is_read_again(write: Write) -> None:
+def test_terraform_that_reads_files_is_read_again(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("var.sku", 'trimspace(file("sku.txt"))'), "sku.txt": "Free"})
     kept = Kept()
     read(kept)
@@ -161,7 +161,7 @@ END
 """
 
 
-def test_a_cluster_in_a_here_document_of_a_script_is_judged_and_a_trial_is_not(read: Read) -> None:
+def test_a_cluster_in_a_here_document_is_judged_unless_it_is_a_trial(read: Read) -> None:
     inventory = read({"up.sh": SCRIPT})
     (cluster,), (pool,) = inventory.clusters, inventory.pools
     assert (known(cluster.version), cluster.place.begin.line) == ("1.36", 5)
@@ -170,10 +170,10 @@ def test_a_cluster_in_a_here_document_of_a_script_is_judged_and_a_trial_is_not(r
     assert pool.place.source.derived
 
 
-def test_a_here_document_loses_its_tabs_as_in_a_shell(read: Read) -> None:
+def test_a_here_document_loses_tabs_as_in_a_shell(read: Read) -> None:
     lines = SCRIPT.replace("<<EOF", "<<-EOF").splitlines()
     assert read({"up.sh": "\n".join([*lines[:3], *(f"\t{line}" for line in lines[3:9]), *lines[9:]])}).clusters
 
 
-def test_a_here_document_without_an_end_is_none(read: Read) -> None:
+def test_an_unterminated_here_document_is_ignored(read: Read) -> None:
     assert not read({"up.sh": SCRIPT.replace("\nEOF", "")}).clusters

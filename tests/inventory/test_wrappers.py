@@ -44,7 +44,7 @@ LOCAL = f"locals {{\n  autoscaler = {{\n{VALUES}\n  }}\n}}\n"
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_values_reach_the_chart_of_a_wrapper(style: str, read: Read) -> None:
+def test_values_reach_the_chart_in_a_wrapper_module(style: str, read: Read) -> None:
     call = CALL % ("git::https://git.example.com/addons.git", STYLES[style])
     (autoscaler,) = read({"main.tf": CLUSTER + LOCAL + call, **FILES}).autoscalers
     assert known(autoscaler.unneeded_time) == 420
@@ -54,7 +54,7 @@ def test_values_reach_the_chart_of_a_wrapper(style: str, read: Read) -> None:
     assert "scale-down-unneeded-time" in autoscaler.unneeded_time.origin.written.source.data.decode()  # type: ignore[union-attr]
 
 
-def test_the_source_names_the_chart_of_flat_arguments(read: Read) -> None:
+def test_the_module_source_names_the_chart_for_flat_arguments(read: Read) -> None:
     call = CALL % ("example/eks-cluster-autoscaler/aws", f"values = {ENCODED}")
     (autoscaler,) = read({"main.tf": CLUSTER + call}).autoscalers
     assert known(autoscaler.unneeded_time) == 420
@@ -69,7 +69,7 @@ def test_the_source_names_the_chart_of_flat_arguments(read: Read) -> None:
         ("karpenter = { enabled = true, helm = { enabled = true } }", "karpenter"),
     ],
 )
-def test_an_autoscaler_that_is_only_turned_on_is_there(arguments: str, chart: str, read: Read) -> None:
+def test_an_autoscaler_enabled_by_a_flag_is_read(arguments: str, chart: str, read: Read) -> None:
     found = read({"main.tf": CLUSTER + CALL % ("example/addons/aws", arguments)})
     assert [known(addon.name) for addon in found.addons] == [chart]
 
@@ -119,7 +119,7 @@ def test_addons_beside_those_of_a_skeleton_are_read_from_its_call(read: Read) ->
     assert len(found.autoscalers) == 1
 
 
-def test_the_arguments_of_a_call_tell_the_cluster(read: Read) -> None:
+def test_the_arguments_of_a_module_call_decide_the_cluster(read: Read) -> None:
     other = CLUSTER.replace("main", "other").replace("train", "serve")
     call = CALL % ("example/addons/aws", STYLES["by-name"])
     (autoscaler,) = read({"main.tf": 'provider "aws" {\n}\n' + other + CLUSTER + call}).autoscalers
@@ -139,7 +139,7 @@ HANDED = {
 
 
 @pytest.mark.parametrize("style", HANDED)
-def test_objects_in_arguments_are_read(style: str, read: Read) -> None:
+def test_objects_in_module_arguments_are_read(style: str, read: Read) -> None:
     local = f"locals {{\n  jobs = [<<-EOT\n{JOB}EOT\n  ]\n}}\n"
     found = read({"main.tf": CLUSTER + local + CALL % ("example.com/addons/aws", HANDED[style])})
     (cluster,) = found.clusters
@@ -149,6 +149,6 @@ def test_objects_in_arguments_are_read(style: str, read: Read) -> None:
     assert {one.place.source.path for one in found.workloads} == {"main.tf"}
 
 
-def test_other_arguments_are_no_objects(read: Read) -> None:
+def test_other_module_arguments_are_not_objects(read: Read) -> None:
     text = 'note = "apiVersion of nothing"\nscript = <<-EOT\n#!/bin/sh\ncat <<X\napiVersion: v1\nX\nEOT\ndeep = [[[[[[[["apiVersion: v1"]]]]]]]]'
     assert read({"main.tf": CLUSTER + CALL % ("example.com/addons/aws", text)}).workloads == []

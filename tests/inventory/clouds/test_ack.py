@@ -120,7 +120,7 @@ def flannel(**values: Any) -> str:
 
 
 @pytest.mark.medium
-def test_terway_nodes_and_pods_have_vswitches_of_their_own(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_terway_nodes_and_pods_have_separate_vswitches(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     found = walls(TERWAY % {"pods": "alicloud_vswitch.pods[*].id"})
     assert found["subnet"]["nodes"] == 1020
     # one address for the job's pod, and up to five idle ones, over two vSwitches of 1,020
@@ -158,7 +158,7 @@ def test_erdma_takes_an_address_for_each_network_card(
     assert (found["at_least"], found["at_most"]) == (least, most)
 
 
-def test_terway_ends_at_a_number_that_no_request_moves(write: Write) -> None:
+def test_terway_has_a_hard_cluster_limit_behind_its_quota(write: Write) -> None:
     write({"main.tf": TERWAY % {"pods": "alicloud_vswitch.pods[*].id"}})
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"], catch_exceptions=False).stdout
     (cluster,) = json.loads(output)["clusters"]
@@ -166,7 +166,7 @@ def test_terway_ends_at_a_number_that_no_request_moves(write: Write) -> None:
     assert limits == [(5000, "quota"), (15000, "hard")]
 
 
-def test_pods_take_addresses_of_their_nodes_vswitch(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_pods_take_addresses_from_the_vswitch_of_their_node(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     found = walls(TERWAY % {"pods": "[alicloud_vswitch.nodes.id]"})
     assert (found["subnet"]["at_least"], found["subnet"]["at_most"]) == (145, 510)
     assert found["subnet"]["before_target"] is True
@@ -181,7 +181,7 @@ def test_pods_take_addresses_of_their_nodes_vswitch(walls: Callable[..., dict[st
         ("  node_cidr_mask = 28", "172.16.0.0/16", 4096),
     ],
 )
-def test_flannel_nodes_take_blocks_and_routes(
+def test_flannel_nodes_take_pod_blocks_and_routes(
     more: str, cidr: str, nodes: int, walls: Callable[..., dict[str, dict[str, Any]]]
 ) -> None:
     found = walls(flannel(more=f'  cluster_spec = "ack.pro.small"\n{more}', cidr=cidr))
@@ -190,7 +190,7 @@ def test_flannel_nodes_take_blocks_and_routes(
     assert found["cluster-limit"]["nodes"] == 1000
 
 
-def test_without_an_edition_it_is_the_basic_one(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_a_cluster_without_an_edition_is_a_basic_cluster(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
     assert walls(flannel())["cluster-limit"]["nodes"] == 10
 
 
@@ -198,7 +198,7 @@ def test_a_dedicated_cluster_has_no_edition(walls: Callable[..., dict[str, dict[
     assert walls(flannel(kind="alicloud_cs_kubernetes"))["cluster-limit"]["nodes"] == 1000
 
 
-def test_workers_in_the_cluster_are_a_pool(write: Write) -> None:
+def test_workers_declared_in_the_cluster_are_a_pool(write: Write) -> None:
     more = '  worker_number = 7\n  worker_instance_types = ["ecs.g6.xlarge"]'
     data = read(write, flannel(more=more))
     assert [(p["fields"]["name"]["value"], p["fields"]["max_nodes"]["value"]) for p in data["pools"]] == [
@@ -217,7 +217,7 @@ def test_variables_without_a_value_are_unknown(write: Write) -> None:
     assert data["clusters"][0]["fields"]["name"]["value"] == "train-"
 
 
-def test_autoscaler_names_are_the_other_way_round(write: Write) -> None:
+def test_the_ack_cool_down_duration_is_read_as_the_unneeded_time(write: Write) -> None:
     text = (
         flannel()
         + POOL
@@ -230,7 +230,9 @@ def test_autoscaler_names_are_the_other_way_round(write: Write) -> None:
     assert (fields["unneeded_time"]["value"], fields["delay_after_add"]["value"]) == (180, 420)
 
 
-def test_the_engine_is_rated_for_so_many_nodes(walls: Callable[..., dict[str, dict[str, Any]]]) -> None:
+def test_the_autoscaler_engine_has_a_recommended_number_of_nodes(
+    walls: Callable[..., dict[str, dict[str, Any]]],
+) -> None:
     engine = (
         'resource "alicloud_cs_autoscaling_config" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.main.id\n'
         '  scaler_type = "cluster-autoscaler"\n}\n'
@@ -239,7 +241,7 @@ def test_the_engine_is_rated_for_so_many_nodes(walls: Callable[..., dict[str, di
     assert (found["nodes"], found["kind"], found["before_target"]) == (100, "recommended", True)
 
 
-def test_an_empty_list_of_vswitches_is_not_known(write: Write) -> None:
+def test_an_empty_list_of_vswitches_is_unknown(write: Write) -> None:
     own, empty = 'split(",", join(",", [alicloud_vswitch.nodes.id]))', 'variable "ids" {\n  default = []\n}\n'
     data = read(write, (TERWAY % {"pods": "[]"}).replace(own, "var.ids") + empty)
     assert data["pools"][0]["fields"]["subnets"]["unknown"] == "var.ids is empty"

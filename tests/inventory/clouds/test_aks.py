@@ -142,7 +142,7 @@ def pool(write: Write) -> Callable[..., dict[str, Any]]:
         ("data.azurerm_subnet.elsewhere.id", []),
     ],
 )
-def test_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable[..., dict[str, Any]]) -> None:
+def test_a_pool_is_in_its_subnet(reference: str, subnet: list[str], pool: Callable[..., dict[str, Any]]) -> None:
     assert pool(f"  vnet_subnet_id = {reference}\n  node_count = 1")["subnet"] == subnet
 
 
@@ -299,7 +299,7 @@ resource "azurerm_kubernetes_cluster" "c" {
         ("outbound_ip_address_ids = var.ids", "var.ids has no value", None),
     ],
 )
-def test_own_public_addresses_are_counted(
+def test_public_addresses_of_a_cluster_are_counted(
     lines: str, expected: object, listed: str | None, read: Callable[[str], dict[str, Any]]
 ) -> None:
     cluster = read(NETWORK + OUTBOUND % f"    load_balancer_profile {{\n      {lines}\n    }}")
@@ -361,7 +361,7 @@ def verdicts(write: Write) -> Callable[[str], tuple[set[str], dict[str, str]]]:
 
 @pytest.mark.parametrize("version", ["", 'kubernetes_version = "1.33"', "kubernetes_version = data.x.y.latest"])
 @pytest.mark.parametrize(("nodes", "more"), [(200, set()), (300, {"pod-range-too-small"})])
-def test_checks_that_agree_for_all_networks_are_decided(
+def test_checks_with_the_same_result_for_all_networks_are_decided(
     version: str, nodes: int, more: set[str], verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
 ) -> None:
     found, undecided = verdicts(SILENT.format(version=version, nodes=nodes))
@@ -371,7 +371,7 @@ def test_checks_that_agree_for_all_networks_are_decided(
     assert {rule for rule in found if rule.startswith("pod-range")} == more
 
 
-def test_only_the_route_table_depends_on_the_network(
+def test_only_the_route_table_check_depends_on_an_unknown_network(
     verdicts: Callable[[str], tuple[set[str], dict[str, str]]],
 ) -> None:
     assert verdicts(SILENT.format(version="", nodes=401))[1]["kubenet-beyond-400-nodes"].startswith("network_plugin")
@@ -379,7 +379,7 @@ def test_only_the_route_table_depends_on_the_network(
 
 
 @pytest.mark.parametrize(("nodes", "rule"), [(10, "kubenet-retiring"), (401, "kubenet-beyond-400-nodes")])
-def test_below_1_30_it_is_kubenet(
+def test_the_default_network_below_1_30_is_kubenet(
     nodes: int, rule: str, verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
 ) -> None:
     found, undecided = verdicts(SILENT.format(version='kubernetes_version = "1.29.4"', nodes=nodes))
@@ -387,7 +387,7 @@ def test_below_1_30_it_is_kubenet(
     assert not any(name.startswith("kubenet") for name in undecided)
 
 
-def test_a_policy_that_only_azure_has_tells_the_network(read: Callable[[str], dict[str, Any]]) -> None:
+def test_a_network_policy_only_azure_has_decides_the_network_plugin(read: Callable[[str], dict[str, Any]]) -> None:
     profile = 'network_profile {\n    network_policy = "cilium"\n  }'
     assert read(SILENT.format(version=profile, nodes=1))["network_plugin"]["value"] == "azure"
 
@@ -402,7 +402,7 @@ def test_a_policy_that_only_azure_has_tells_the_network(read: Callable[[str], di
         ("var.paid ? data.x.y.tier : null", False, True),
     ],
 )
-def test_a_value_that_is_one_of_several(
+def test_a_value_with_several_candidates_decides_only_if_all_agree(
     tier: str, found: bool, waits: bool, verdicts: Callable[[str], tuple[set[str], dict[str, str]]]
 ) -> None:
     text = SILENT.format(version="", nodes=100).replace('"Standard"', tier)
@@ -411,7 +411,7 @@ def test_a_value_that_is_one_of_several(
 
 
 @pytest.mark.parametrize(("nodes", "surge"), [(10, 1), (300, None)])
-def test_surge_of_an_unknown_version_is_bounded(nodes: int, surge: int | None, write: Write) -> None:
+def test_the_surge_of_an_unknown_version_is_bounded(nodes: int, surge: int | None, write: Write) -> None:
     write({"main.tf": SILENT.format(version="kubernetes_version = data.x.y.latest", nodes=nodes)})
     fields = model.collect(Tree(["."]), Config())["pools"][0]["fields"]
     assert fields["surge_nodes"].get("value") == surge  # one node before 1.32, a tenth since
@@ -428,7 +428,7 @@ def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Write) -> 
     assert ("subnet-too-small" in found) == full
 
 
-def test_pods_of_two_stacks_need_the_range_of_ipv4(write: Write) -> None:
+def test_dual_stack_pods_need_the_ipv4_range(write: Write) -> None:
     overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidrs = ["fd12:3456::/64", "10.244.0.0/23"]'
     write({"main.tf": NETWORK + CLUSTER.format(pool="node_count = 3", profile=overlay)})
     assert "pod-range-too-small" in {one.rule for one in linter.run(Tree(["."]), Config()).findings}
@@ -462,7 +462,7 @@ resource "azurerm_kubernetes_cluster" "c" {
 """
 
 
-def test_pools_of_azurerm_1(write: Write) -> None:
+def test_pools_of_azurerm_1_are_read(write: Write) -> None:
     write({"main.tf": NETWORK + OLD})
     data = model.collect(Tree(["."]), Config())
     sizes = {

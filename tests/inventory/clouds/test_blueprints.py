@@ -89,7 +89,7 @@ def gpus(data: dict[str, Any]) -> dict[str, Any]:
     return next(pool for pool in data["pools"] if "gpu-pool" in pool["id"])
 
 
-def test_modules_use_outputs_of_other_modules(read: Callable[..., dict[str, Any]]) -> None:
+def test_blueprint_modules_use_outputs_of_other_modules(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": blueprint()})
     (cluster,), (subnet,), (pods,) = data["clusters"], data["subnets"], data["pod_ranges"]
     assert (of(cluster, "name"), of(cluster, "location"), of(cluster, "target")) == ("train", "europe-west4", 210)
@@ -148,7 +148,7 @@ def test_upgrade_settings_are_not_written_without_the_strategy_that_the_module_w
     assert not fix.fix(["."], Config(select=("slow-upgrades",)), safeties=("costs",)).files
 
 
-def test_the_values_of_the_deployment_beside_it(read: Callable[..., dict[str, Any]]) -> None:
+def test_values_come_from_the_deployment_file_next_to_the_blueprint(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     deployment = "vars:\n  deployment_name: blue\n  nodes: 12\n"
     assert "var.nodes" in of(gpus(read({"a.yaml": text})), "max_nodes")
@@ -156,7 +156,7 @@ def test_the_values_of_the_deployment_beside_it(read: Callable[..., dict[str, An
     assert (of(gpus(data), "max_nodes"), of(data["clusters"][0], "name")) == (12, "blue")
 
 
-def test_an_input_is_where_the_blueprint_leaves_it_open(write: Write) -> None:
+def test_a_missing_input_is_placed_at_its_line_in_the_blueprint(write: Write) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     other = 'variable "nodes" {}\nresource "null_resource" "a" {\n  count = var.nodes\n}\n'
     write({"modules/pool/main.tf": other, "train/a.yaml": text})
@@ -164,22 +164,22 @@ def test_an_input_is_where_the_blueprint_leaves_it_open(write: Write) -> None:
     assert "var.nodes has no value\n  train/a.yaml:5  nodes:\n  set it with --var nodes=VALUE\n" in shown
 
 
-def test_a_word_in_capitals_stands_for_a_number(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_word_in_capitals_is_a_placeholder(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes: NODE_COUNT")
     assert of(gpus(read({"a.yaml": text})), "max_nodes") == "`NODE_COUNT` is a placeholder"
 
 
-def test_a_pool_in_one_zone_needs_no_name_of_it(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_pool_in_one_unknown_zone_counts_as_one_zone(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: 4", "zone:").replace("[europe-west4-a]", "[$(vars.zone)]")
     assert of(gpus(read({"a.yaml": text})), "max_nodes") == 4
 
 
-def test_the_command_line_gives_values(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_command_line_gives_values_to_a_blueprint(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     assert of(gpus(read({"a.yaml": text}, Config(variables={"nodes": "7"}))), "max_nodes") == 7
 
 
-def test_blueprints_of_one_folder_are_apart(read: Callable[..., dict[str, Any]]) -> None:
+def test_blueprints_in_one_folder_are_separate_clusters(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": blueprint(), "b.yaml": blueprint(), "slurm.yaml": SLURM})
     assert [cluster["id"].partition(":")[0] for cluster in data["clusters"]] == ["gke/.@a", "gke/.@b"]
 
@@ -187,7 +187,7 @@ def test_blueprints_of_one_folder_are_apart(read: Callable[..., dict[str, Any]])
 @pytest.mark.parametrize(
     "text", [SLURM, "blueprint_name: x\ndeployment_groups: [\n", "blueprint_name: x\ndeployment_groups: 3\n"]
 )
-def test_others_are_silent(text: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_other_yaml_files_are_not_blueprints(text: str, read: Callable[..., dict[str, Any]]) -> None:
     assert not read({"a.yaml": text})["clusters"]
 
 
@@ -197,7 +197,7 @@ def test_capacity_prints_the_limits_of_a_blueprint(write: Callable[..., Path]) -
 
 
 @pytest.mark.parametrize(("networks", "found"), [("4", False), ("1", True)])
-def test_networks_of_several_come_from_the_module_that_makes_them(networks: str, found: bool, check: Check) -> None:
+def test_additional_networks_come_from_the_module_that_creates_them(networks: str, found: bool, check: Check) -> None:
     """`additional_networks` had no value: whether the network cards of the GPUs are used was undecided."""
     rails = f"  - {{id: rails, source: modules/network/multivpc, settings: {{network_count: {networks}}}}}\n  - id: gpu-pool\n"
     source = blueprint().replace("  - id: gpu-pool\n", rails).replace("use: [cluster]", "use: [cluster, rails]")

@@ -115,7 +115,7 @@ def test_findings_are_at_the_lines_of_the_template(check: Check) -> None:
     assert {("unsupported-kubernetes", 2), ("subnet-too-small", 23), ("subnet-too-small", 31)} <= places
 
 
-def test_imported_values_are_unknown_by_name(read: Read) -> None:
+def test_an_imported_value_is_unknown_and_named(read: Read) -> None:
     (cluster,) = read({"stack.yaml": STACK.replace("Version: !Ref Version", "Version: !ImportValue version")}).clusters
     assert isinstance(cluster.version, Unknown)
     assert cluster.version.reason == "data.aws_cloudformation_export.version is read from the cloud"
@@ -132,20 +132,20 @@ def test_imported_values_are_unknown_by_name(read: Read) -> None:
         "!GetAtt [{Ref: A}, b]",
     ],
 )
-def test_a_function_without_its_name_is_unknown_by_its_own(read: Read, call: str) -> None:
+def test_a_function_known_only_to_the_stack_is_unknown(read: Read, call: str) -> None:
     (cluster,) = read({"stack.yaml": STACK.replace("Version: !Ref Version", f"Version: {call}")}).clusters
     assert isinstance(cluster.version, Unknown)
     assert cluster.version.reason == f"{call[1:].partition(' ')[0]} is known to the stack only"
 
 
 @pytest.mark.parametrize("call", ["!ImportValue version", "!GetAtt Network.State"])
-def test_no_plan_is_advised_for_a_template(check: Check, call: str) -> None:
+def test_help_for_a_template_does_not_suggest_a_terraform_plan(check: Check, call: str) -> None:
     inputs = check({"stack.yaml": STACK.replace("Version: !Ref Version", f"Version: {call}")}).judged.inputs
     assert inputs
     assert not [one.remedy for one in inputs if "plan" in one.remedy]
 
 
-def test_machines_of_a_cluster_of_another_stack_are_named(check: Check) -> None:
+def test_machines_of_a_cluster_in_another_stack_are_named(check: Check) -> None:
     key = 'Key: !Sub ["kubernetes.io/cluster/${Name}", {Name: !ImportValue train-cluster}]'
     group = f"    Properties:\n      MaxSize: 9\n      Tags:\n        - {key}\n          Value: owned\n"
     result = check({"nodes.yaml": f"Resources:\n  Nodes:\n    Type: AWS::AutoScaling::AutoScalingGroup\n{group}"})
@@ -155,7 +155,7 @@ def test_machines_of_a_cluster_of_another_stack_are_named(check: Check) -> None:
     assert skipped.remedy == f"its tags name the cluster {name}, which is not read"
 
 
-def test_a_parameter_without_default_is_an_input(check: Check) -> None:
+def test_a_parameter_without_default_is_a_missing_input(check: Check) -> None:
     result = check({"stack.yaml": STACK.replace("Default: 200", "Description: nodes")})
     assert "Nodes" in " ".join(one.reason for one in result.judged.inputs)
 
@@ -173,7 +173,7 @@ CIDR, SUB = "!Select [0, !Cidr [{}, 1, 8]]", '!Sub ["${{a}}${{a}}", {{a: {}}}]'
 
 
 @pytest.mark.parametrize(("form", "levels"), [(CIDR, 5), (CIDR, 40), (SUB, 40)])
-def test_functions_in_functions_do_not_grow_without_bound(read: Read, form: str, levels: int) -> None:
+def test_nested_functions_do_not_grow_without_bound(read: Read, form: str, levels: int) -> None:
     nested = "10.0.0.0/8"
     for _ in range(levels):
         nested = form.format(nested)
@@ -211,13 +211,13 @@ Resources:
 """
 
 
-def test_templates_are_joined_by_exports(read: Read) -> None:
+def test_templates_are_joined_by_exported_values(read: Read) -> None:
     (pool,) = read({"vpc.yaml": VPC, "train.yaml": TRAIN}).pools
     assert [known(one.cidr) for one in known(pool.addresses.subnets) or ()] == ["10.0.1.0/24"]
 
 
 @pytest.mark.parametrize("more", ["Parameters: {Loop: {Type: String, Default: b}}\n", ""])
-def test_templates_with_names_of_their_own_are_not_joined(read: Read, more: str) -> None:
+def test_templates_with_differing_export_names_are_not_joined(read: Read, more: str) -> None:
     other = VPC if more else VPC.replace("Network", "Pool")
     (pool,) = read({"vpc.yaml": more + other, "train.yaml": TRAIN}).pools
     assert isinstance(pool.addresses.subnets, Unknown)

@@ -113,7 +113,7 @@ def of(thing: dict[str, Any], field: str) -> Any:
     return found["unknown"] if "unknown" in found else found["value"]
 
 
-def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_self_managed_cluster_api_cluster_is_read(read: Callable[..., dict[str, Any]]) -> None:
     data = read(a=own())
     (cluster,), (pods,), (plane, gpu) = data["clusters"], data["pod_ranges"], data["pools"]
     assert cluster["id"] == "selfmanaged/a.yaml:Cluster/train"
@@ -126,7 +126,7 @@ def test_a_cluster_of_ones_own(read: Callable[..., dict[str, Any]]) -> None:
     assert (of(gpu, "instance_types"), of(gpu, "gpu"), of(gpu, "disk_size")) == (["p4d.24xlarge"], True, 500)
 
 
-def test_annotations_bound_the_autoscaler(check: Check) -> None:
+def test_annotations_set_the_bounds_of_the_autoscaler(check: Check) -> None:
     found = {one.rule: one for one in check({"a.yaml": own(annotations=BOUNDS)}).findings if one.severity}
     assert "gpu: 600 + 1 surge nodes x 128 = 76,928 addresses" in found["pod-range-too-small"].details
     assert "etcd-not-on-ssd" not in found
@@ -139,7 +139,7 @@ def test_annotations_bound_the_autoscaler(check: Check) -> None:
         ("v1beta2", "- {name: profiling, value: 'false'}", "name: kube-api-qps"),
     ],
 )
-def test_fixes_are_written_as_the_version_wants(
+def test_fixes_are_written_as_the_api_version_requires(
     version: str, arguments: str, added: str, write: Callable[..., Path]
 ) -> None:
     write({"a.yaml": own(arguments, version=version)})
@@ -152,7 +152,7 @@ def test_a_network_plugin_may_give_pods_addresses(read: Callable[..., dict[str, 
     assert not read(a=own("allocate-node-cidrs: 'false'"))["pod_ranges"]
 
 
-def test_pools_of_a_class(read: Callable[..., dict[str, Any]]) -> None:
+def test_pools_of_a_cluster_class_are_read(read: Callable[..., dict[str, Any]]) -> None:
     text = CLUSTER.format(version="v1beta1", control="x").partition("  controlPlaneRef")[0]
     text += """\
   topology:
@@ -192,7 +192,7 @@ def test_pools_of_a_class(read: Callable[..., dict[str, Any]]) -> None:
         ),
     ],
 )
-def test_control_planes_that_a_cloud_runs(
+def test_control_planes_run_by_a_cloud_are_read(
     provider: str, plane: str, pool: str, wanted: object, read: Callable[..., dict[str, Any]]
 ) -> None:
     data = read(a=managed(provider, plane, pool))
@@ -202,7 +202,7 @@ def test_control_planes_that_a_cloud_runs(
     assert len(data["pod_ranges"]) == (provider == "Azure")
 
 
-def test_templates_of_one_folder_are_apart(read: Callable[..., dict[str, Any]]) -> None:
+def test_clusters_in_one_folder_are_separate(read: Callable[..., dict[str, Any]]) -> None:
     data = read(a=own(), b=own())
     assert [len(of(cluster, "pools")) for cluster in data["clusters"]] == [2, 2]
 
@@ -215,7 +215,7 @@ def test_missing_objects_are_named(control: str, read: Callable[..., dict[str, A
     assert "MetalMachineTemplate is not read" in of(data["pools"][1], "instance_types")
 
 
-def test_other_clusters_are_silent(read: Callable[..., dict[str, Any]]) -> None:
+def test_clusters_of_other_api_groups_are_ignored(read: Callable[..., dict[str, Any]]) -> None:
     assert not read(a="apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: a}\nspec: {instances: 3}\n")[
         "clusters"
     ]
@@ -269,7 +269,7 @@ def bare(machine: str = "dgx-h100", config: str = "gpu", annotations: str = "") 
     )
 
 
-def test_bare_metal_is_read_as_it_registers(read: Callable[..., dict[str, Any]]) -> None:
+def test_bare_metal_machines_are_read_from_their_templates(read: Callable[..., dict[str, Any]]) -> None:
     data = read(a=bare())
     (_, gpu) = data["pools"]
     fields = ("instance_types", "gpus", "taints", "neighbours")
@@ -278,14 +278,14 @@ def test_bare_metal_is_read_as_it_registers(read: Callable[..., dict[str, Any]])
     ]  # fmt: skip
 
 
-def test_machines_that_are_no_model_are_not_guessed(read: Callable[..., dict[str, Any]]) -> None:
+def test_machines_of_unknown_models_are_not_guessed(read: Callable[..., dict[str, Any]]) -> None:
     (_, gpu) = read(a=bare("own-box"))["pools"]
     assert [of(gpu, name) for name in ("instance_types", "gpus")] == [None, None]
     data = read(a=bare(config="elsewhere"))
     assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, 1024]
 
 
-def test_the_kubelets_patch_says_how_images_are_pulled(write: Write) -> None:
+def test_a_kubelet_patch_decides_how_images_are_pulled(write: Write) -> None:
     def missing(text: str) -> list[str]:
         write({"a.yaml": text})
         result = linter.run(Tree(["."]), Config(nodes={"": 500}))
@@ -296,7 +296,7 @@ def test_the_kubelets_patch_says_how_images_are_pulled(write: Write) -> None:
     assert missing(bare(config="elsewhere")) == ["the kubelets' configuration is in patches or in the image"]
 
 
-def test_machines_of_ones_own_may_stay_on(write: Write) -> None:
+def test_self_owned_idle_machines_are_not_reported_as_waste(write: Write) -> None:
     write({"a.yaml": bare(annotations=BOUNDS)})
     result = linter.run(Tree(["."]), Config())
     assert "gpu-pool-never-empty" not in {found.rule for found in result.findings}

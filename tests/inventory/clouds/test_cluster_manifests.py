@@ -122,12 +122,12 @@ def pods(write: Write, files: Mapping[str, str], path: str = ".") -> list[str]:
 
 
 @pytest.mark.parametrize("text", [POD, POD.replace("\n", ""), "\ufeff" + POD.replace("\n", "\r\n")])
-def test_manifests_in_json_are_read(text: str, write: Write) -> None:
+def test_cluster_manifests_in_json_are_read(text: str, write: Write) -> None:
     assert pods(write, {"a/web.json": text}) == ["a/web.json:Pod/web"]
     assert pods(write, {"a/web.json": text}, "a/web.json") == ["a/web.json:Pod/web"]
 
 
-def test_lists_in_json(write: Write) -> None:
+def test_a_list_in_json_is_read(write: Write) -> None:
     text = f'{{"apiVersion": "v1", "items": [{POD}, {POD.replace("web", "more")}], "kind": "List"}}'
     assert pods(write, {"list.json": text}) == ["list.json:Pod/web", "list.json:Pod/more"]
 
@@ -144,7 +144,7 @@ def test_lists_in_json(write: Write) -> None:
         "{" * 100_000,
     ],
 )
-def test_other_json_is_no_manifest(text: str, write: Write) -> None:
+def test_other_json_is_not_a_manifest(text: str, write: Write) -> None:
     assert not pods(write, {"a.json": text})
 
 
@@ -176,7 +176,7 @@ def test_groups_are_in_the_subnets_of_their_side(read: Callable[..., dict[str, A
     assert of(read(a=eksctl())["pools"][0], "subnets")[0].endswith("public-0")
 
 
-def test_group_in_one_zone_uses_one_subnet(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_group_in_one_zone_uses_one_subnet(read: Callable[..., dict[str, Any]]) -> None:
     zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
     pool = read(a=eksctl('availabilityZones: ["eu-west-1b"]', zones))["pools"][0]
     assert of(pool, "subnets") == ["eks/a.yaml:ClusterConfig/train/public-eu-west-1b"]
@@ -221,7 +221,7 @@ def test_every_efa_interface_takes_an_address(read: Callable[..., dict[str, Any]
 
 
 @pytest.mark.medium
-def test_a_network_that_eksctl_cuts_is_not_mended_in_parts(check: Check) -> None:
+def test_a_network_that_eksctl_divides_is_not_fixed_in_parts(check: Check) -> None:
     result = check({"a.yaml": eksctl("maxSize: 900\ninstanceType: p5.48xlarge")})
     found = [finding for finding in result.findings if finding.rule == "subnet-too-small"]
     assert found
@@ -278,7 +278,7 @@ spec:
 """
 
 
-def test_static_pods_are_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
+def test_static_pods_of_a_control_plane_are_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     data = read(m__api=APISERVER, m__controller=CONTROLLER)
     (cluster,) = data["clusters"]
     assert (cluster["id"], of(cluster, "service_cidr")) == ("selfmanaged/m:static pods", "10.3.0.0/16")
@@ -286,18 +286,18 @@ def test_static_pods_are_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     assert (of(found, "cidr"), of(found, "addresses_per_node")) == ("10.2.0.0/16", 64)
 
 
-def test_static_pods_beside_a_configuration_have_the_last_word(read: Callable[..., dict[str, Any]]) -> None:
+def test_static_pods_override_the_kubeadm_configuration(read: Callable[..., dict[str, Any]]) -> None:
     data = read(kubeadm=KUBEADM.format(version="v1beta4", pods="10.0.0.0/16", more=""), controller=CONTROLLER)
     assert len(data["clusters"]) == 1
     assert of(data["pod_ranges"][0], "cidr") == "10.2.0.0/16"
 
 
-def test_another_controller_alone_is_no_cluster(read: Callable[..., dict[str, Any]]) -> None:
+def test_another_controller_alone_is_not_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     assert not read(a=CONTROLLER)["clusters"]
     assert not read(a="apiVersion: example.com/v1\nkind: ClusterConfig\nmetadata: {name: x}\n")["clusters"]
 
 
-def test_the_target_decides(check: Check) -> None:
+def test_rules_on_a_kubeadm_cluster_depend_on_the_target(check: Check) -> None:
     text = KUBEADM.format(version="v1beta4", pods="10.0.0.0/16", more="")
     found = [finding for finding in check({"a.yaml": text}).findings if finding.severity > Severity.INFO]
     assert not found
@@ -319,7 +319,7 @@ def test_two_clusters_in_one_file_are_read(read: Callable[..., dict[str, Any]]) 
     ]
 
 
-def test_public_groups_need_no_gateway(read: Callable[..., dict[str, Any]]) -> None:
+def test_public_node_groups_need_no_nat_gateway(read: Callable[..., dict[str, Any]]) -> None:
     assert of(read(a=eksctl())["clusters"][0], "outbound_type") == "node"
     cluster = read(a=eksctl("privateNetworking: true"))["clusters"][0]
     assert (of(cluster, "outbound_type"), of(cluster, "outbound_ips")) == ("nat", 1)
@@ -327,7 +327,7 @@ def test_public_groups_need_no_gateway(read: Callable[..., dict[str, Any]]) -> N
     assert of(cluster, "outbound_ips") == "the NAT gateways belong to an existing VPC"
 
 
-def test_efa_takes_one_of_several_zones(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_group_with_efa_uses_one_of_several_zones(read: Callable[..., dict[str, Any]]) -> None:
     zones = 'availabilityZones: ["eu-west-1a", "eu-west-1b"]'
     group = f"instanceType: p4d.24xlarge\nefaEnabled: true\n{zones}"
     assert len(of(read(a=eksctl(group, zones))["pools"][0], "subnets")) == 1
@@ -338,7 +338,7 @@ def rules_of(result: Result) -> set[str]:
 
 
 @pytest.mark.medium
-def test_efa_addresses_matter_where_the_subnets_run_dry(check: Check) -> None:
+def test_efa_addresses_are_reported_only_if_subnets_run_out(check: Check) -> None:
     group = "instanceType: p5.48xlarge\nefaEnabled: true\nmaxSize: {}"
     assert "efa-interfaces-take-addresses" not in rules_of(check({"a.yaml": eksctl(group.format(8))}))
     assert "efa-interfaces-take-addresses" in rules_of(check({"a.yaml": eksctl(group.format(400))}))

@@ -130,7 +130,7 @@ def test_smallest_instance_type_decides_the_addresses(
     assert of(read(types=types), "addresses_per_node") == addresses
 
 
-def test_minus_zero_is_zero(check: Check) -> None:
+def test_minus_zero_is_read_as_zero(check: Check) -> None:
     code = CLUSTER.replace("INSTANCE_TYPES", '["m5.large"]').replace("POOL_LINES", "").replace("CLUSTER_LINES", "")
     sizes = re.sub(r"(min|max|desired)_size( *)= \d+", r"\1_size\2= -0", code.replace("SUBNET_TAGS", "{}"))
     assert sizes.count("= -0") >= 2
@@ -144,7 +144,7 @@ def test_ipv6_nodes_take_one_address(read: Callable[..., dict[str, Any]]) -> Non
     assert of(data, "addresses_per_node") == 1
 
 
-def test_subnets_tagged_for_pods_are_not_guessed_at(read: Callable[..., dict[str, Any]]) -> None:
+def test_subnets_tagged_for_pods_are_not_guessed(read: Callable[..., dict[str, Any]]) -> None:
     data = read(tags='{ "kubernetes.io/role/cni" = "1" }')
     assert of(data, "addresses_per_node") == "aws_subnet.a[0] is tagged for pods, so their interfaces may be in it"
 
@@ -216,7 +216,7 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"a"', '"a"', "no unique cluster named a in this code"),
     ],
 )
-def test_cluster_of_a_group_is_found(a: str, b: str, link: str, owner: str, write: Write) -> None:
+def test_the_cluster_of_a_node_group_is_found(a: str, b: str, link: str, owner: str, write: Write) -> None:
     write({"main.tf": LINKS.format(a=a, b=b, link=link)})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["cluster"]
     found = field.get("value", "").removeprefix("eks/aws_eks_cluster.") or field["unknown"]
@@ -300,7 +300,9 @@ def test_a_module_that_may_hold_pools_leaves_them_unknown(write: Write) -> None:
         ('module "x" {\n  source  = "terraform-aws-modules/eks/aws//modules/karpenter"\n  version = "~> 20.0"\n}\n', "karpenter"),
     ],
 )  # fmt: skip
-def test_grower_of_the_pools_is_found(more: str, grown_by: str | None, read: Callable[..., dict[str, Any]]) -> None:
+def test_the_autoscaler_of_the_pools_is_found(
+    more: str, grown_by: str | None, read: Callable[..., dict[str, Any]]
+) -> None:
     field = read(more)["clusters"][0]["fields"]["grown_by"]
     assert field.get("value", field.get("unknown")) == grown_by
 
@@ -318,13 +320,13 @@ def test_karpenter_objects_show_that_it_is_installed(write: Write, read: Callabl
     assert fields["deployed_here"]["value"] is True
 
 
-def test_nat_gateways_are_the_way_out(read: Callable[..., dict[str, Any]]) -> None:
+def test_nat_gateways_give_the_outbound_addresses(read: Callable[..., dict[str, Any]]) -> None:
     gateways = 'resource "aws_nat_gateway" "x" {\n  count     = 2\n  subnet_id = aws_subnet.a[count.index].id\n}\n'
     assert read(gateways)["clusters"][0]["fields"]["outbound_ips"]["value"] == 2
     assert read()["clusters"][0]["fields"]["outbound_ips"]["value"] is None
 
 
-def test_a_regional_nat_gateway_is_in_all_zones(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_regional_nat_gateway_covers_all_zones(read: Callable[..., dict[str, Any]]) -> None:
     """It has addresses of its own in each zone, as many as it needs."""
     gateway = 'resource "aws_nat_gateway" "x" {\n  vpc_id = aws_vpc.a.id\n  availability_mode = MODE\n}\n'
     regional, asked = (gateway.replace("MODE", mode) for mode in ('"regional"', "var.mode"))
@@ -366,7 +368,7 @@ def test_pools_with_one_name_have_different_ids(write: Write) -> None:
 
 
 @pytest.mark.parametrize("written", ['"{}"', 'base64encode("{}")'])
-def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Check) -> None:
+def test_user_data_is_read_plain_or_encoded(written: str, check: Check) -> None:
     template = 'resource "aws_launch_template" "gpu" {\n  user_data = %s\n}\n'
     group = (
         'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n\n'
@@ -392,7 +394,7 @@ def test_user_data_is_read_as_it_is_or_encoded(written: str, check: Check) -> No
         ("~> 21.0", "eks_managed_node_groups = {gpu"),
     ],
 )
-def test_user_data_that_modules_add_is_read(version: str, where: str, check: Check) -> None:
+def test_user_data_added_by_modules_is_read(version: str, where: str, check: Check) -> None:
     script = '{ cloudinit_pre_nodeadm = [{ content = "localStorage: RAID0" }], instance_types = ["p5.48xlarge"] }'
     group = '{ gpu = { instance_types = ["p5.48xlarge"] } }'
     own = f"{where} = {script}}}" if "{" in where else f"{where} = {script}\n  eks_managed_node_groups = {group}"
@@ -441,14 +443,14 @@ resource "aws_autoscaling_group" "workers" {
         ("vcpu_count {\n            min = 96\n          }", None),
     ],
 )
-def test_instance_requirements_may_name_types(lines: str, types: list[str] | None, write: Write) -> None:
+def test_instance_requirements_can_name_machine_types(lines: str, types: list[str] | None, write: Write) -> None:
     write({"main.tf": REQUIRED % lines})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["instance_types"]
     assert field.get("value") == types
     assert types is not None or field["unknown"].startswith("instance_requirements lets AWS choose")
 
 
-def test_subnets_of_one_block_are_one_finding(check: Check) -> None:
+def test_subnets_of_one_block_give_one_finding(check: Check) -> None:
     zones = 'locals {\n  zones = {\n    a = "10.0.0.0/24"\n    b = "10.0.1.0/24"\n  }\n}\n'
     network = 'resource "aws_vpc" "main" {\n  cidr_block = "10.0.0.0/16"\n}\n'
     subnets = 'resource "aws_subnet" "nodes" {\n  for_each = local.zones\n  vpc_id = aws_vpc.main.id\n  cidr_block = each.value\n}\n'
@@ -502,7 +504,7 @@ def pool_booted_with(data: str, write: Write) -> NodePool:
 
 
 @pytest.mark.parametrize("data", [SCRIPT, NODE_CONFIG, BOTTLEROCKET], ids=["bootstrap.sh", "nodeadm", "Bottlerocket"])
-def test_labels_and_taints_of_own_kubelets_are_those_of_their_user_data(data: str, write: Write) -> None:
+def test_labels_and_taints_of_self_managed_kubelets_come_from_user_data(data: str, write: Write) -> None:
     pool = pool_booted_with(data, write)
     assert known(pool.scheduling.labels) == {"role": "gpu", "team": "a"}
     assert known(pool.scheduling.taints) == ("gpu=true:NoSchedule",)
@@ -516,7 +518,7 @@ def test_labels_and_taints_of_own_kubelets_are_those_of_their_user_data(data: st
     ],
     ids=["a variable of the shell", "another form"],
 )
-def test_taints_in_forms_that_are_not_read_are_unknown(data: str, write: Write) -> None:
+def test_taints_written_in_unread_forms_are_unknown(data: str, write: Write) -> None:
     pool = pool_booted_with(data, write)
     assert isinstance(pool.scheduling.taints, Unknown)
 
@@ -562,7 +564,7 @@ def test_self_managed_groups_of_a_module_have_the_taints_of_their_arguments(
     assert known(pool.scheduling.taints) == taints
 
 
-def test_an_empty_list_of_subnets_is_not_known(write: Write) -> None:
+def test_an_empty_list_of_subnets_is_unknown(write: Write) -> None:
     """The wall of its subnets is named, and not left out."""
     group = CLUSTER.replace("subnet_ids      = aws_subnet.a[*].id", "subnet_ids      = var.subnet_ids")
     group = group.replace("INSTANCE_TYPES", '["m5.xlarge"]').replace("SUBNET_TAGS", "{}")

@@ -107,7 +107,7 @@ def test_boot_disks_are_read(lines: str, disk: str, size: int, read: Callable[..
         ('"us-central1"', "", SCALED + "\n  node_locations = google_container_cluster.main.node_locations", 300, 100),
     ],
 )  # fmt: skip
-def test_counts_are_per_zone(
+def test_node_counts_are_per_zone(
     location: str, zones: str, lines: str, maximum: object, in_zone: object, read: Callable[..., dict[str, Any]]
 ) -> None:
     more = f"\n  node_locations = {zones}" if zones else ""
@@ -130,14 +130,16 @@ def test_counts_are_per_zone(
         ("", "/14", 1 << 18),
     ],
 )  # fmt: skip
-def test_pod_range_is_read(policy: str, cidr: object, addresses: object, read: Callable[..., dict[str, Any]]) -> None:
+def test_the_pod_range_is_read(
+    policy: str, cidr: object, addresses: object, read: Callable[..., dict[str, Any]]
+) -> None:
     ranges = read(f"{KEPT}\n  ip_allocation_policy {{\n    {policy}\n  }}")["pod_ranges"]
     assert [(value(one, "cidr"), value(one, "usable_addresses"), value(one, "pools_count")) for one in ranges] == [
         (cidr, addresses, 1)
     ]
 
 
-def test_pools_may_have_a_range_of_their_own(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_pool_can_have_its_own_pod_range(read: Callable[..., dict[str, Any]]) -> None:
     policy = '\n  ip_allocation_policy {\n    cluster_secondary_range_name = "pods"\n  }'
     lines = 'node_count = 10\n  max_pods_per_node = 16\n  network_config {\n    pod_range = "more"\n  }'
     ranges = {value(one, "name"): one for one in read(KEPT + policy, lines)["pod_ranges"]}
@@ -183,7 +185,9 @@ def test_nodes_outside_the_pools_make_the_target_unknown(lines: str, read: Calla
         ("data.google_compute_subnetwork.x.self_link", False),
     ],
 )
-def test_subnet_by_reference_or_name(subnetwork: str, found: bool, read: Callable[..., dict[str, Any]]) -> None:
+def test_a_subnet_is_found_by_reference_or_name(
+    subnetwork: str, found: bool, read: Callable[..., dict[str, Any]]
+) -> None:
     data = read(f'location = "us-central1"\n  subnetwork = {subnetwork}\n}}\n\ndata "google_compute_subnetwork" "x" {{')
     assert isinstance(value(data["pools"][0], "subnets"), list) is found
 
@@ -204,7 +208,7 @@ def test_machines_and_upgrades_are_read(lines: str, gpu: bool, surge: int, read:
 
 
 @pytest.mark.medium
-def test_public_nodes_pull_with_their_own_addresses(check: Callable[..., Any]) -> None:
+def test_public_nodes_pull_images_with_their_own_addresses(check: Callable[..., Any]) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 500, template: {spec: {containers: [{name: a, image: busybox}]}}}\n"
     text = BASE.replace("CLUSTER", KEPT) + POOL.replace("LINES", "node_count = 500")
     public = check({"main.tf": text, "job.yaml": job})
@@ -237,7 +241,9 @@ resource "google_container_cluster" "main" {{
         ("", "", "location is not set, and the provider has no zone"),
     ],
 )
-def test_a_cluster_without_location_is_in_its_providers_zone(zone: str, more: str, location: str, write: Write) -> None:
+def test_a_cluster_without_location_is_in_the_zone_of_its_provider(
+    zone: str, more: str, location: str, write: Write
+) -> None:
     variable = 'variable "zone" {\n  default = "us-central1-c"\n}\n'
     write({"main.tf": PROVIDED.format(zone=zone, more=more) + variable})
     data = model.collect(Tree(["."]), Config())
@@ -319,7 +325,7 @@ module "gke" {
 
 
 @pytest.mark.parametrize(("pool", "ranges"), [("var.ranges.pods", 1), ("var.ranges.gpus", 2), ("local.pods", 1)])
-def test_unknown_names_of_ranges(pool: str, ranges: int, write: Write) -> None:
+def test_unknown_range_names_are_equal_only_if_written_alike(pool: str, ranges: int, write: Write) -> None:
     text = SHARED % {"cluster": "?"} + SHARER % {"name": "a", "cidr": f" = {pool}"}
     more = 'variable "ranges" {}\n\nlocals {\n  pods = var.ranges.pods\n}\n'
     write({"main.tf": text.replace('"?"', "var.ranges.pods") + more})
@@ -338,7 +344,7 @@ def test_a_service_range_given_as_a_size_is_counted(read: Callable[..., dict[str
     assert value(read(f"{KEPT}\n  {policy}")["clusters"][0], "service_addresses") == 14
 
 
-def test_the_latest_version_begins_with_the_prefix_that_is_asked_for(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_latest_version_begins_with_the_requested_prefix(read: Callable[..., dict[str, Any]]) -> None:
     source = '}\n\ndata "google_container_engine_versions" "v" {\n  version_prefix = "%s"'
     asks = f"{KEPT}\n  min_master_version = data.google_container_engine_versions.v.latest_master_version\n"
     for prefix, version in (
@@ -349,7 +355,7 @@ def test_the_latest_version_begins_with_the_prefix_that_is_asked_for(read: Calla
         assert value(read(asks + source % prefix)["clusters"][0], "version") == version
 
 
-def test_taints_that_depend_on_a_data_source_are_not_known(read: Callable[..., dict[str, Any]]) -> None:
+def test_taints_that_depend_on_a_data_source_are_unknown(read: Callable[..., dict[str, Any]]) -> None:
     each = 'data.http.t.body == "x" ? [1] : []'
     lines = f'node_config {{\n    dynamic "taint" {{\n      for_each = {each}\n      content {{\n        key = "a"\n      }}\n    }}\n  }}'
     pool = read(f'{KEPT}\n}}\n\ndata "http" "t" {{\n  url = "https://example.com"', lines)["pools"][0]
@@ -357,7 +363,7 @@ def test_taints_that_depend_on_a_data_source_are_not_known(read: Callable[..., d
 
 
 @pytest.mark.parametrize("written", ["true", "false", "1", '"x"', "null"])
-def test_values_of_taints_are_texts(written: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_taint_values_are_read_as_text(written: str, read: Callable[..., dict[str, Any]]) -> None:
     """Terraform makes a text of what the provider wants as one."""
     taint = f'taint {{\n      key    = "a"\n      value  = {written}\n      effect = "NO_SCHEDULE"\n    }}'
     pool = read(KEPT, f"node_config {{\n    {taint}\n  }}")["pools"][0]

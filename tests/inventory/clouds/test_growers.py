@@ -74,7 +74,7 @@ managedNodeGroups:
 RIGHTS = "    iam:\n      withAddonPolicies:\n        autoScaler: true\n"
 
 
-def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Check) -> None:
+def test_an_autoscaler_of_one_of_several_clusters_may_belong_to_each(check: Check) -> None:
     here = {"a/main.tf": GROUP, "a/job.yaml": JOB, "b/main.tf": GROUP, "deploy/autoscaler.yaml": AUTOSCALER}
     result = check(here)
     assert "autoscaler-missing" not in names(result)
@@ -85,12 +85,12 @@ def test_an_autoscaler_for_one_of_several_clusters_may_be_for_each(check: Check)
 @pytest.mark.parametrize(
     ("more", "told"), [("", True), (RIGHTS, False), ("karpenter:\n  version: 1.2.0\n", False)], ids=str
 )
-def test_grower_of_a_group_comes_from_eksctl(more: str, told: bool, check: Check) -> None:
+def test_the_autoscaler_of_a_group_is_read_from_eksctl(more: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": CONFIG + more, "job.yaml": JOB}))
     assert ("autoscaler-missing" in found) == told
 
 
-def test_node_pools_that_nobody_sees_are_not_absent(check: Check) -> None:
+def test_node_pools_outside_the_code_are_not_treated_as_absent(check: Check) -> None:
     """The node group for Karpenter itself does not grow to the nodes that Karpenter makes."""
     result = check({"main.tf": GROUP + KARPENTER}, Config(nodes={"": 1000}))
     assert not {"karpenter-limits-below-target", "pool-over-quota", "quota-needed"} & set(names(result))
@@ -104,7 +104,7 @@ metadata:
 """
 
 
-def test_provisioners_are_not_said_to_be_absent(check: Check) -> None:
+def test_provisioners_are_not_reported_as_absent(check: Check) -> None:
     result = check({"main.tf": GROUP + KARPENTER, "pool.yaml": PROVISIONER}, Config(nodes={"": 1000}))
     reasons = {one.reason for one in result.judged.inputs}
     assert "the nodes of Provisioner gpu, of an old API, are not counted" in reasons

@@ -50,14 +50,14 @@ def test_prices_of_ec2_are_not_those_of_sagemaker(check: Check) -> None:
     assert result.world.numbers.price(result.world.inventory.pools[0]) is None
 
 
-def test_groups_that_are_not_known_leave_the_size_of_the_cluster_unknown(check: Check) -> None:
+def test_unknown_groups_leave_the_cluster_size_unknown(check: Check) -> None:
     result = check({"main.tf": CLUSTER % ("var.groups", EKS)})
     (pool,) = result.world.inventory.pools
     assert isinstance(pool.size.max_nodes, Unknown)
     assert {one.reason for one in result.judged.inputs} == {"var.groups has no value"}
 
 
-def test_groups_of_slurm_are_no_pools(read: Read) -> None:
+def test_slurm_groups_are_not_pools(read: Read) -> None:
     assert not read({"main.tf": CLUSTER % (GROUPS, "null")}).pools
 
 

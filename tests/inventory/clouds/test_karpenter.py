@@ -84,7 +84,7 @@ def pools(write: Write) -> Callable[..., list[dict[str, Any]]]:
     return run
 
 
-def test_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(V1)
     wanted = {
         "kind": "NodePool", "name": "gpu", "api": "karpenter.sh/v1", "limits": ["cpu=9600", "nvidia.com/gpu=400"],
@@ -94,7 +94,7 @@ def test_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
-def test_beta_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_beta_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(BETA)
     assert [value(pool, name) for name in ("api", "expire_after", "served")] == [
         "karpenter.sh/v1beta1",
@@ -103,7 +103,7 @@ def test_beta_node_pool_is_read(pools: Callable[..., list[dict[str, Any]]]) -> N
     ]
 
 
-def test_provisioner_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_provisioner_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(ALPHA)
     wanted = {
         "limits": ["cpu=1k"],
@@ -115,7 +115,7 @@ def test_provisioner_is_read(pools: Callable[..., list[dict[str, Any]]]) -> None
     assert {name: value(pool, name) for name in wanted} == wanted
 
 
-def test_provisioner_that_consolidates_does_not_wait(pools: Callable[..., list[dict[str, Any]]]) -> None:
+def test_a_consolidating_provisioner_has_no_delay(pools: Callable[..., list[dict[str, Any]]]) -> None:
     (pool,) = pools(ALPHA.replace("  ttlSecondsAfterEmpty: 30\n", "  consolidation: {enabled: true}\n"))
     assert [value(pool, name) for name in ("policy", "consolidate_after")] == ["WhenEmptyOrUnderutilized", 0]
 
@@ -144,7 +144,7 @@ spec: {template: {spec: {nodeClassRef: {group: GROUP, kind: NodeClass, name: def
         ("1.37", "karpenter.k8s.aws", "WhenEmptyOrUnderutilized"),
     ],
 )
-def test_policy_of_auto_mode_depends_on_the_version(
+def test_the_policy_of_auto_mode_depends_on_the_version(
     version: str, group: str, policy: str, read: Callable[..., Inventory]
 ) -> None:
     cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n  version = "{version}"\n}}\n'
@@ -152,7 +152,7 @@ def test_policy_of_auto_mode_depends_on_the_version(
     assert known(pool.policy) == policy
 
 
-def test_auto_mode_has_defaults_of_its_own(read: Callable[..., Inventory]) -> None:
+def test_auto_mode_has_its_own_defaults(read: Callable[..., Inventory]) -> None:
     """Prefixes of addresses, an age of two weeks, and disks that nobody else sets up."""
     mode = "  compute_config {\n    enabled = true\n  }\n"
     cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n{mode}}}\n'
@@ -242,7 +242,7 @@ def rules_of(files: dict[str, str]) -> dict[str, str]:
     return {one.rule: one.severity.name for one in found if one.span.source.path in files}
 
 
-def test_a_pool_of_fixed_size_is_left_as_it_is(write: Write) -> None:
+def test_a_pool_of_fixed_size_has_no_disruption_findings(write: Write) -> None:
     files = {"main.tf": CLUSTER, "pool.yaml": STATIC.replace("  limits:\n    nodes: 20\n", "")}
     write(files)
     assert not rules_of(files).keys() & {"karpenter-disrupts-training", "karpenter-no-limits"}
@@ -270,7 +270,7 @@ spec:
         (SERVICE.replace("apps/v1", "batch/v1").replace("Deployment", "Job"), "WARNING"),
     ],
 )
-def test_services_may_be_moved(more: str, severity: str, write: Write) -> None:
+def test_disruption_is_graded_by_what_runs_in_the_cluster(more: str, severity: str, write: Write) -> None:
     pool = V1.replace("WhenEmpty", "WhenEmptyOrUnderutilized").replace(
         '      - nodes: "0"\n        schedule: "0 9 * * *"\n', ""
     )
@@ -295,7 +295,7 @@ def test_budgets_do_not_delay_expiry_since_v1(text: str, forceful: bool, write: 
     "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nspec: {limits: {resources: [1]}, ttlSecondsAfterEmpty: -x, taints: 3, requirements: [3, {key: a}]}\n",
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nspec: {template: {spec: {requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [{}]}]}}}\n",
 ])  # fmt: skip
-def test_nonsense_is_survived(text: str, write: Write) -> None:
+def test_nonsense_values_cause_no_bug(text: str, write: Write) -> None:
     write({"pool.yaml": text})
     assert linter.run(Tree(["."]), Config()).bugs == []
 
@@ -303,7 +303,7 @@ def test_nonsense_is_survived(text: str, write: Write) -> None:
 @pytest.mark.parametrize(("limit", "nodes"), [
     ("cpu: 1920", 10), ("cpu: 1k", 5), ("nvidia.com/gpu: 64", 8), ("nodes: 5", 5), ("memory: 2000Gi", 1), ("memory: 4Ti", 2),
 ])  # fmt: skip
-def test_limits_are_converted_to_nodes(limit: str, nodes: int, write: Write) -> None:
+def test_karpenter_limits_are_converted_to_nodes(limit: str, nodes: int, write: Write) -> None:
     pool = V1.replace('    cpu: 9600\n    nvidia.com/gpu: "400"\n', f"    {limit}\n")
     pool = pool.replace("karpenter.k8s.aws/instance-family", "node.kubernetes.io/instance-type").replace(
         "[p5]", "[p5.48xlarge]"
@@ -382,13 +382,13 @@ resource "kubectl_manifest" "class" {
 """
 
 
-def test_subnets_are_selected_by_an_id_of_the_code(write: Write) -> None:
+def test_subnets_are_selected_by_an_id_in_the_code(write: Write) -> None:
     write({"main.tf": CLUSTER + SUBNETS + TEMPLATES})
     (found,) = model.collect(Tree(["."]), Config())["pools"]
     assert value(found, "subnets") == ["eks/aws_subnet.b"]
 
 
-def test_families_end_between_their_smallest_and_largest_machine(write: Write) -> None:
+def test_limits_of_a_machine_family_give_a_range_of_nodes(write: Write) -> None:
     """1,000 vCPUs are 125 machines of 8, or 5 of 192; the wall of the maxima is named."""
     write({"main.tf": CLUSTER + SUBNETS + TEMPLATES})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config(nodes={"": 1000}))
@@ -431,7 +431,7 @@ def test_a_node_class_joins_disks_and_has_interfaces(write: Write) -> None:
         ("team In a", ""),
     ],
 )  # fmt: skip
-def test_machines_that_fit(asked: str, types: str) -> None:
+def test_machines_that_fit_the_requirements_are_found(asked: str, types: str) -> None:
     words = [part.split() for part in asked.split(" & ")]
     requirements = [
         Requirement(f"karpenter.k8s.aws/{key}", operator, tuple(values)) for key, operator, *values in words
@@ -450,7 +450,7 @@ def test_machines_that_fit(asked: str, types: str) -> None:
         ("sku-family In D", []),
     ],
 )
-def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
+def test_azure_sizes_that_fit_the_requirements_are_found(asked: str, types: list[str]) -> None:
     words = [part.split() for part in asked.split(" & ")]
     found = fitting([Requirement(f"karpenter.azure.com/{key}", op, tuple(rest)) for key, op, *rest in words], "aks")
     assert list(found) == types
@@ -470,7 +470,9 @@ def test_azure_sizes_that_fit(asked: str, types: list[str]) -> None:
         ),
     ],
 )
-def test_requirements_are_machines(requirement: str, expected: tuple[object, ...], write: Write) -> None:
+def test_requirements_are_turned_into_machine_types(
+    requirement: str, expected: tuple[object, ...], write: Write
+) -> None:
     found = pool_with(write, f"        - {requirement}\n")
     assert tuple(value(found, name) for name in ("instance_types", "gpu", "max_nodes")) == expected
 
@@ -484,7 +486,7 @@ def test_requirements_are_machines(requirement: str, expected: tuple[object, ...
         ("", None),
     ],
 )
-def test_image_of_a_node_class_is_read(spec: str, image: str | None, write: Write) -> None:
+def test_the_image_of_a_node_class_is_read(spec: str, image: str | None, write: Write) -> None:
     assert value(pool_with(write, spec=spec), "image") == image
     found = {finding.rule: finding for finding in linter.run(Tree(["."]), Config()).findings}
     assert ("retired-node-image" in found) == (image in ("al2@latest", "AL2"))
@@ -494,7 +496,7 @@ def test_image_of_a_node_class_is_read(spec: str, image: str | None, write: Writ
         assert [change.value for change in fix.changes] == ["al2023@latest"]
 
 
-def test_families_that_kcheck_does_not_know_may_still_tell(write: Write) -> None:
+def test_an_unknown_machine_family_can_still_show_that_it_has_no_gpu(write: Write) -> None:
     pool = V1.replace("values: [p5]", "values: [r7g, r99gn]")
     write({"main.tf": CLUSTER, "pool.yaml": pool})
     (found,) = model.collect(Tree(["."]), Config())["pools"]

@@ -79,7 +79,7 @@ def of(thing: dict[str, Any], field: str) -> Any:
     return found["unknown"] if "unknown" in found else found["value"]
 
 
-def test_cluster_and_its_groups_are_read(read: Callable[..., dict[str, Any]]) -> None:
+def test_a_cluster_and_its_groups_are_read(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": kops()})
     (cluster,), (pods,), (subnet,) = data["clusters"], data["pod_ranges"], data["subnets"]
     assert cluster["id"] == "selfmanaged/a.yaml:kops/train.example.com"
@@ -96,7 +96,7 @@ def test_cluster_and_its_groups_are_read(read: Callable[..., dict[str, Any]]) ->
     assert found == [("control", 1, False, False), ("gpus", 120, True, True)]
 
 
-def test_services_keep_their_range(read: Callable[..., dict[str, Any]]) -> None:
+def test_services_keep_their_own_range(read: Callable[..., dict[str, Any]]) -> None:
     data = read({"a.yaml": kops(ranges="nonMasqueradeCIDR: 10.0.0.0/8")})
     assert of(data["clusters"][0], "service_cidr") == "100.64.0.0/13"
     assert of(data["pod_ranges"][0], "cidr") == "10.128.0.0/9"
@@ -114,19 +114,19 @@ def test_network_plugins_decide_ranges_and_subnets(
     assert (len(data["pod_ranges"]), len(data["subnets"])) == (ranges, subnets)
 
 
-def test_rules_of_clouds_are_silent(check: Check) -> None:
+def test_rules_of_managed_clouds_are_silent(check: Check) -> None:
     found = {one.rule for one in check({"a.yaml": kops(plugin="kubenet")}).findings if one.severity > Severity.INFO}
     assert found == {"gpu-pool-untainted"}
 
 
-def test_ranges_and_subnets_that_are_too_small(check: Check) -> None:
+def test_small_ranges_and_subnets_are_found(check: Check) -> None:
     text = kops(300, ranges="podCIDR: 100.96.0.0/16")
     found = {one.rule: one for one in check({"a.yaml": text}).findings if one.severity > Severity.INFO}
     assert {"pod-range-too-small", "subnet-too-small"} <= set(found)
     assert found["pod-range-too-small"].span.text == "100.96.0.0/16"
 
 
-def test_fixes_go_into_the_cluster(write: Callable[..., Path]) -> None:
+def test_fixes_are_written_into_the_kops_cluster(write: Callable[..., Path]) -> None:
     write({"a.yaml": kops()})
     select = ("etcd-quota-default", "apiserver-inflight-default")
     (file,) = fix.fix(["."], Config(nodes={"": 1200}, select=select), safeties=("costs",)).files
@@ -135,13 +135,13 @@ def test_fixes_go_into_the_cluster(write: Callable[..., Path]) -> None:
     assert "InFlight" not in text  # a text would not be taken there
 
 
-def test_taints_are_texts(write: Callable[..., Path]) -> None:
+def test_taints_are_read_as_text(write: Callable[..., Path]) -> None:
     write({"a.yaml": kops()})
     (file,) = fix.fix(["."], Config(select=("gpu-pool-untainted",)), safeties=("unsafe",)).files
     assert "nvidia.com/gpu=true:NoSchedule" in file.new.decode()
 
 
-def test_groups_of_another_file_and_unknown_sizes(read: Callable[..., dict[str, Any]]) -> None:
+def test_groups_in_other_files_and_unknown_sizes_are_read(read: Callable[..., dict[str, Any]]) -> None:
     cluster, _, groups = kops("${MAX}").partition("---\n")
     data = read({"cluster.yaml": cluster, "groups.yaml": groups})
     assert "MAX" in of(data["pools"][1], "max_nodes")
@@ -151,7 +151,7 @@ def test_groups_of_another_file_and_unknown_sizes(read: Callable[..., dict[str, 
 
 
 @pytest.mark.parametrize("ranges", ["nonMasqueradeCIDR: 10.0.0.0/32", "nonMasqueradeCIDR: x", "nonMasqueradeCIDR: [1]"])
-def test_ranges_that_cannot_be_cut(ranges: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_ranges_that_cannot_be_divided_cause_no_error(ranges: str, read: Callable[..., dict[str, Any]]) -> None:
     (cluster,) = read({"a.yaml": kops(ranges=ranges)})["clusters"]
     assert of(cluster, "target") == 121
 

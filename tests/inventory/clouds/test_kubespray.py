@@ -102,7 +102,7 @@ def test_an_inventory_is_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     ]
 
 
-def test_the_hosts_decide_unless_more_are_asked_for(check: Check) -> None:
+def test_the_hosts_give_the_size_unless_more_nodes_are_requested(check: Check) -> None:
     assert not [one for one in check(FLANNEL).findings if one.severity > Severity.INFO]
     found = {
         one.rule: one for one in check(FLANNEL, Config(nodes={"": 100})).findings if one.severity
@@ -126,7 +126,7 @@ def test_hosts_in_yaml_are_counted(read: Callable[..., dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("hosts", ["", "[kube_control_plane]\n# a\n[kube_node]\n# b\n"])
-def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dict[str, Any]]) -> None:
+def test_the_size_is_unknown_without_hosts(hosts: str, read: Callable[..., dict[str, Any]]) -> None:
     (pool,) = read({VARIABLES: FLANNEL[VARIABLES], "inventory/train/hosts.ini": hosts})["pools"]
     assert "set --nodes N" in of(pool, "max_nodes")
 
@@ -143,7 +143,7 @@ def test_without_hosts_the_size_is_not_known(hosts: str, read: Callable[..., dic
         ("kube_network_plugin: '{{ plugin }}'", [], []),
     ],
 )
-def test_network_plugins_divide_the_pod_range(
+def test_the_network_plugin_decides_how_the_pod_range_is_divided(
     variables: str, ranges: list[object], subnets: list[str], read: Callable[..., dict[str, Any]]
 ) -> None:
     data = read({VARIABLES: f"kube_service_addresses: 10.96.0.0/16\n{variables}\n"})
@@ -152,7 +152,7 @@ def test_network_plugins_divide_the_pod_range(
         assert [of(one, "cidr") for one in data["subnets"]] == subnets
 
 
-def test_the_stronger_group_has_the_last_word(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_group_with_higher_precedence_decides_a_variable(read: Callable[..., dict[str, Any]]) -> None:
     files = {
         "group_vars/all/all.yml": "kube_network_plugin: flannel\nkube_pods_subnet: 10.0.0.0/16\nmask: 26\n",
         "group_vars/k8s_cluster/k8s-net.yml": 'kube_pods_subnet: 10.2.0.0/16\nkube_network_node_prefix: "{{ mask }}"\n',
@@ -171,22 +171,22 @@ def test_the_stronger_group_has_the_last_word(read: Callable[..., dict[str, Any]
         {"group_vars/web.yml": "kube_pods_subnet: 10.0.0.0/16\n"},
     ],
 )
-def test_other_variables_are_no_cluster(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
+def test_unrelated_variables_are_not_a_cluster(files: dict[str, str], read: Callable[..., dict[str, Any]]) -> None:
     assert not read(files)["clusters"]
 
 
-def test_the_sample_beside_an_inventory_is_no_cluster(read: Callable[..., dict[str, Any]]) -> None:
+def test_the_sample_next_to_an_inventory_is_not_a_cluster(read: Callable[..., dict[str, Any]]) -> None:
     sample = {VARIABLES.replace("train", "sample"): FLANNEL[VARIABLES]}
     assert [one["id"] for one in read(FLANNEL | sample)["clusters"]] == ["selfmanaged/inventory/train:kubespray/train"]
     assert len(read(sample)["clusters"]) == 1
 
 
-def test_one_file_stands_for_its_inventory(write: Callable[..., Path]) -> None:
+def test_one_file_selects_its_whole_inventory(write: Callable[..., Path]) -> None:
     write(FLANNEL)
     assert "target 43 nodes" in CliRunner().invoke(cli, ["capacity", VARIABLES]).output
 
 
-def test_hosts_without_end_are_bounded(read: Callable[..., dict[str, Any]]) -> None:
+def test_huge_host_ranges_are_bounded(read: Callable[..., dict[str, Any]]) -> None:
     hosts = (
         "[kube_node]\n" + "".join(f"{name}[1:99999999999]\n" for name in "abc") + "[kube_node:children]\nkube_node\n"
     )
@@ -246,7 +246,7 @@ all:
 """
 
 
-def test_ranges_of_hosts_keep_their_leading_zeros() -> None:
+def test_host_ranges_keep_their_leading_zeros() -> None:
     assert [*ansible._expanded("gpu[08:10].hall")] == ["gpu08.hall", "gpu09.hall", "gpu10.hall"]
     assert [*ansible._expanded("gpu[8:10]")] == ["gpu8", "gpu9", "gpu10"]
 
@@ -260,7 +260,7 @@ def test_ranges_of_hosts_keep_their_leading_zeros() -> None:
         ("'x-{{ place }}'", set()),
     ],
 )
-def test_zones_are_those_of_the_groups_of_the_hosts(label: str, zones: set[str], write: Callable[..., Path]) -> None:
+def test_zones_come_from_the_groups_of_the_hosts(label: str, zones: set[str], write: Callable[..., Path]) -> None:
     group = f"node_labels:\n  topology.kubernetes.io/zone: {label}\n"
     hosts = {"inventory/train/hosts.yaml": ZONES, "inventory/train/group_vars/gpu.yml": group}
     write({VARIABLES: FLANNEL[VARIABLES], **hosts})

@@ -75,17 +75,17 @@ def run(write: Write, text: str) -> Result:
         ("[tags, kubernetes_version]", None),
     ],
 )
-def test_paths_are_those_of_the_block(write: Write, written: str, ignored: tuple[str, ...] | None) -> None:
+def test_ignored_paths_belong_to_their_block(write: Write, written: str, ignored: tuple[str, ...] | None) -> None:
     (pool,) = run(write, AKS % written).world.inventory.pools
     assert known(pool.ignored) == ignored
 
 
-def test_paths_have_no_index(write: Write) -> None:
+def test_ignored_paths_have_no_index(write: Write) -> None:
     (pool,) = run(write, EKS % "[scaling_config[0].desired_size, labels]").world.inventory.pools
     assert known(pool.ignored) == ("scaling_config.desired_size", "labels")
 
 
-def test_a_module_that_ignores_the_size_is_known_for_it(write: Write) -> None:
+def test_a_module_known_to_ignore_the_size_is_treated_so(write: Write) -> None:
     call = """
 module "eks" {
   source  = "terraform-aws-modules/eks/aws"
@@ -111,7 +111,7 @@ def test_a_fix_that_terraform_ignores_is_not_offered(write: Write, written: str)
     assert "from ignore_changes first" in str(found.help)
 
 
-def test_other_fixes_are(write: Write) -> None:
+def test_a_fix_that_terraform_does_not_ignore_is_offered(write: Write) -> None:
     result = run(write, EKS % "[scaling_config[0].desired_size]")
     (found,) = [one for one in result.findings if one.rule == "gpu-pool-never-empty"]
     assert found.fix is not None

@@ -61,7 +61,7 @@ ROLE = 'assume_role {\n    role_arn = "arn:aws:iam::%s:role/ci"\n  }'
         ("allowed_account_ids = [var.account]", "", "? var.account has no value"),
     ],
 )
-def test_account_of_aws_is_found(only: Callable[..., Cluster], provider: str, cluster: str, account: str) -> None:
+def test_the_aws_account_is_found(only: Callable[..., Cluster], provider: str, cluster: str, account: str) -> None:
     found = only('variable "account" {}\ndata "aws_iam_role" "ci" {\n name = "x"\n}\n' + AWS % (provider, cluster))
     assert said(found.account).startswith(account)
 
@@ -76,11 +76,11 @@ def test_account_of_aws_is_found(only: Callable[..., Cluster], provider: str, cl
         ('region = "<region>"', "", "? `<region>` is a placeholder"),
     ],
 )
-def test_region_of_aws_is_found(only: Callable[..., Cluster], provider: str, cluster: str, region: str) -> None:
+def test_the_aws_region_is_found(only: Callable[..., Cluster], provider: str, cluster: str, region: str) -> None:
     assert said(only('variable "region" {}\n' + AWS % (provider, cluster)).region) == region
 
 
-def test_location_is_unknown_without_a_provider_block(only: Callable[..., Cluster]) -> None:
+def test_the_location_is_unknown_without_a_provider_block(only: Callable[..., Cluster]) -> None:
     found = only('resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n')
     assert "aws provider" in said(found.account)
     assert "aws provider" in said(found.region)
@@ -112,12 +112,12 @@ data "aws_subnets" "private" {
         ("", '["subnet-1"]', "? the VPC is not in this root module"),
     ],
 )
-def test_network_of_aws_is_found(only: Callable[..., Cluster], more: str, subnets: str, network: str) -> None:
+def test_the_aws_network_is_found(only: Callable[..., Cluster], more: str, subnets: str, network: str) -> None:
     block = f"vpc_config {{\n    subnet_ids = {subnets}\n  }}"
     assert said(only(more + AWS % ("", block)).network_id) == network
 
 
-def test_modules_of_aws_take_a_vpc_and_a_region(only: Callable[..., Cluster]) -> None:
+def test_aws_modules_take_a_vpc_and_a_region(only: Callable[..., Cluster]) -> None:
     call = """
 provider "aws" {
   region = "us-east-1"
@@ -144,7 +144,7 @@ metadata: {name: train, region: us-west-2}
 """
 
 
-def test_location_of_an_eksctl_cluster_is_found(only: Callable[..., Cluster]) -> None:
+def test_the_location_of_an_eksctl_cluster_is_found(only: Callable[..., Cluster]) -> None:
     made = only(EKSCTL % "", "cluster.yaml")
     assert said(made.region) == "us-west-2"
     assert said(made.network_id) == "eks/cluster.yaml:ClusterConfig/train/vpc"
@@ -179,7 +179,7 @@ def test_location_of_an_eksctl_cluster_is_found(only: Callable[..., Cluster]) ->
         ),
     ],
 )
-def test_location_of_google_is_found(
+def test_the_google_location_is_found(
     only: Callable[..., Cluster], provider: str, cluster: str, found: tuple[str, ...]
 ) -> None:
     one = only(GOOGLE % (provider, cluster))
@@ -187,7 +187,7 @@ def test_location_of_google_is_found(
         assert said(value).startswith(wanted)
 
 
-def test_a_module_of_google_takes_a_project(only: Callable[..., Cluster]) -> None:
+def test_a_google_module_takes_a_project(only: Callable[..., Cluster]) -> None:
     one = only(
         'provider "google" {\n  project = "other-project"\n}\nmodule "gke" {\n'
         '  source = "terraform-google-modules/kubernetes-engine/google"\n  version = "~> 33.0"\n'
@@ -196,7 +196,7 @@ def test_a_module_of_google_takes_a_project(only: Callable[..., Cluster]) -> Non
     assert (said(one.account), said(one.region)) == ("training-prod", "us-central1")
 
 
-def test_location_of_azure_is_found(only: Callable[..., Cluster]) -> None:
+def test_the_azure_location_is_found(only: Callable[..., Cluster]) -> None:
     one = only(
         AZURE
         % (f'subscription_id = "{SUBSCRIPTION.upper()}"', 'location = "East US 2"\n  resource_group_name = "Train"')
@@ -207,7 +207,7 @@ def test_location_of_azure_is_found(only: Callable[..., Cluster]) -> None:
     assert said(one.region) == "? location is not set"
 
 
-def test_azure_by_its_own_api(only: Callable[..., Cluster]) -> None:
+def test_the_location_of_an_azapi_cluster_is_found(only: Callable[..., Cluster]) -> None:
     one = only(
         'resource "azapi_resource" "main" {\n  type = "Microsoft.ContainerService/managedClusters@2025-01-01"\n'
         f'  name = "train"\n  parent_id = "/subscriptions/{SUBSCRIPTION}/resourceGroups/Train"\n  location = "westus3"\n}}\n'
@@ -215,7 +215,7 @@ def test_azure_by_its_own_api(only: Callable[..., Cluster]) -> None:
     assert (said(one.account), said(one.region), said(one.group)) == (SUBSCRIPTION, "westus3", "train")
 
 
-def test_location_of_alibaba_is_found(only: Callable[..., Cluster]) -> None:
+def test_the_alibaba_location_is_found(only: Callable[..., Cluster]) -> None:
     role = 'assume_role {\n  role_arn = "acs:ram::1234567890123456:role/ci"\n }'
     one = only(ALIBABA % f'region = "cn-hangzhou"\n  {role}')
     assert (said(one.account), said(one.region)) == ("1234567890123456", "cn-hangzhou")
@@ -245,14 +245,14 @@ spec: {{{spec}}}
         ("Azure", "subscriptionID: abc, location: East US, resourceGroupName: rg", ("abc", "eastus", "rg")),
     ],
 )
-def test_location_of_cluster_api_is_found(
+def test_the_location_of_a_cluster_api_cluster_is_found(
     only: Callable[..., Cluster], kind: str, spec: str, found: tuple[str | None, ...]
 ) -> None:
     one = only(CAPI.format(kind=kind, spec=spec), "cluster.yaml")
     assert (known(one.account), known(one.region), known(one.group)) == found
 
 
-def test_self_managed_clusters_have_none(only: Callable[..., Cluster]) -> None:
+def test_self_managed_clusters_have_no_location(only: Callable[..., Cluster]) -> None:
     one = only("apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n", "kubeadm.yaml")
     assert isinstance(one.account, Unset)
     assert isinstance(one.region, Unset)
@@ -297,14 +297,14 @@ def reservation(inventory: Inventory) -> Any:
     return pool.market.reservation_id
 
 
-def test_reservations_of_aws_are_found(read: Read) -> None:
+def test_aws_reservations_are_found(read: Read) -> None:
     assert known(reservation(read({"main.tf": TEMPLATE % '"cr-0123456789abcdef0"'}))) == "cr-0123456789abcdef0"
     found = read({"main.tf": TEMPLATE % "aws_ec2_capacity_reservation.gpu.id"})
     assert reservation(found).symbol.address == "aws_ec2_capacity_reservation.gpu"
     assert [(one.address, known(one.size)) for one in found.reservations] == [("aws_ec2_capacity_reservation.gpu", 48)]
 
 
-def test_reservations_of_google(read: Read) -> None:
+def test_google_reservations_are_found(read: Read) -> None:
     text = """
 resource "google_container_cluster" "main" {
   name     = "train"
@@ -338,7 +338,7 @@ resource "google_compute_reservation" "gpu" {
     assert isinstance(reservation(read({"main.tf": text.replace("KIND", "ANY_RESERVATION")})), Unset)
 
 
-def test_reservations_of_azure(read: Read) -> None:
+def test_azure_reservations_are_found(read: Read) -> None:
     text = """
 resource "azurerm_kubernetes_cluster" "main" {
   name = "train"

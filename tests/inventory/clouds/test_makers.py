@@ -151,13 +151,13 @@ def test_configuration_of_rke2_is_read(form: str, load: Callable[[str], Project]
 
 
 @pytest.mark.parametrize("flag", ["--flannel-backend=none", "--flannel-backend none"])
-def test_ranges_of_other_network_plugins_are_not_known(flag: str, load: Callable[[str], Project]) -> None:
+def test_ranges_of_other_network_plugins_are_unknown(flag: str, load: Callable[[str], Project]) -> None:
     project = load(machines(f"{INSTALL} sh -s - server {flag}"))
     assert not project.inventory.ranges
     assert all(isinstance(pool.addresses.pod_range, Unknown) for pool in project.inventory.pools)
 
 
-def test_agents_alone_are_named(load: Callable[[str], Project]) -> None:
+def test_agents_without_a_server_are_no_cluster(load: Callable[[str], Project]) -> None:
     project = load(machines(AGENT))
     assert not project.inventory.clusters
 
@@ -168,7 +168,7 @@ def test_servers_alone_leave_the_number_of_nodes_open(load: Callable[[str], Proj
 
 
 @pytest.mark.parametrize("kind", ["server", "agent"])
-def test_a_variable_decides_what_one_script_starts(kind: str, load: Callable[[str], Project]) -> None:
+def test_a_variable_decides_which_role_a_script_starts(kind: str, load: Callable[[str], Project]) -> None:
     script = (
         'TYPE="{}"\n    if [ $TYPE = "server" ]; then systemctl start rke2-server; else systemctl start rke2-agent; fi'
     )
@@ -258,7 +258,7 @@ resource "aws_instance" "master" {
 """
 
 
-def test_groups_that_join_by_kubeadm(load: Callable[[str], Project]) -> None:
+def test_groups_that_join_with_kubeadm_are_pools(load: Callable[[str], Project]) -> None:
     project = load(GROUP.replace("MOST", "40"))
     assert sizes(project) == {"gpu": 40, "master": 1}
     (pool,) = [pool for pool in project.inventory.pools if known(pool.name) == "gpu"]
@@ -268,7 +268,7 @@ def test_groups_that_join_by_kubeadm(load: Callable[[str], Project]) -> None:
     assert known(pool.cluster) is project.inventory.clusters[0]
 
 
-def test_tags_of_no_cluster_leave_machines_to_the_script_beside_them(load: Callable[[str], Project]) -> None:
+def test_machines_tagged_for_an_unknown_cluster_belong_to_the_script_nearby(load: Callable[[str], Project]) -> None:
     """kubeadm calls its cluster kubernetes; the tag has the name that people, and the cloud provider, use."""
     tag = '  tags = { "kubernetes.io/cluster/lab" = "owned" }\n  instance_type = "m5.large"'
     project = load(GROUP.replace("MOST", "40").replace('  instance_type = "m5.large"', tag))
@@ -309,14 +309,14 @@ def test_help_names_the_flag_in_an_encoded_script(load: Callable[[str], Project]
     assert found["pod-range-too-small"] == "set cluster-cidr: 10.99.0.0/17"
 
 
-def test_taints_that_a_script_may_register_are_not_taken_for_none(load: Callable[[str], Project]) -> None:
+def test_taints_a_script_may_register_are_not_treated_as_absent(load: Callable[[str], Project]) -> None:
     report = load(ENCODED).check()
     assert "gpu-pool-untainted" not in {one.rule for one in report.findings}
     (undecided,) = [one for one in report.undecided if one.rule == "gpu-pool-untainted"]
     assert "taints" in str(undecided)
 
 
-def test_a_flag_has_its_own_line(load: Callable[[str], Project]) -> None:
+def test_a_script_flag_is_placed_at_its_own_line(load: Callable[[str], Project]) -> None:
     (pods,) = load(machines(f"{INSTALL} sh -s - server \\\n      --cluster-cidr=10.8.0.0/17")).inventory.ranges
     assert pods.cidr.origin is not None
     assert pods.cidr.origin.written.text == "10.8.0.0/17"
@@ -364,7 +364,7 @@ def test_openshift_installer_configuration_is_read(
     assert project.inventory.clusters[0].root == "ocp"
 
 
-def test_workers_that_the_installer_does_not_make(write: Callable[..., Path]) -> None:
+def test_workers_not_made_by_the_openshift_installer_are_named_as_missing(write: Callable[..., Path]) -> None:
     write({"install-config.yaml": INSTALLER.replace("WORKERS", "0").replace("NETWORKING", "")})
     found = sizes(kcheck.load("."))
     assert found == {
@@ -455,7 +455,7 @@ def test_node_pools_of_rancher_are_read(load: Callable[[str], Project]) -> None:
     }
 
 
-def test_pools_without_a_known_name_are_not_taken_for_one(load: Callable[[str], Project]) -> None:
+def test_several_pools_with_unknown_names_are_not_merged(load: Callable[[str], Project]) -> None:
     project = load('variable "given" {}\n' + NODE_POOLS.replace("each.key", "var.given").replace("= false", "= true"))
     reason = "several pools of rancher2_cluster.a have names that are not known"
     assert sizes(project) == {"nodes": reason}
@@ -501,7 +501,7 @@ def test_machine_pools_of_rancher_are_read(load: Callable[[str], Project]) -> No
 
 
 @pytest.mark.parametrize("config", ["var.given", "yamlencode({ cni = var.given })", 'yamlencode({ cni = "cilium" })'])
-def test_ranges_of_rancher_that_are_not_known(config: str, load: Callable[[str], Project]) -> None:
+def test_unknown_rancher_ranges_stay_unknown(config: str, load: Callable[[str], Project]) -> None:
     project = load(RANCHER.replace("CONFIG", config))
     assert not project.inventory.ranges
     assert all(isinstance(pool.addresses.pod_range, Unknown) for pool in project.inventory.pools)
@@ -562,7 +562,7 @@ resource "aws_autoscaling_group" "node" {
     ],
     ids=["ansible", "ansible inventory", "Omni", "tags", "no machines"],
 )
-def test_other_makers_are_named(files: dict[str, str], line: str, write: Callable[..., Path]) -> None:
+def test_unsupported_cluster_installers_are_named(files: dict[str, str], line: str, write: Callable[..., Path]) -> None:
     write(files)
     project = kcheck.load(".")
     assert not project.inventory.clusters

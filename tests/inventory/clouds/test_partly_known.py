@@ -64,7 +64,7 @@ module "eks" {
 """
 
 
-def test_groups_in_subnets_of_unknown_number(read: Callable[[str], Result]) -> None:
+def test_groups_in_an_unknown_number_of_subnets_are_judged(read: Callable[[str], Result]) -> None:
     groups = "{ for name, most in { a = 300, b = 30 } : name => { max_size = most, subnet_ids = [for s in aws_subnet.p : s.id] } }"
     result = read(SUBNETS + EKS.replace("GROUPS", groups))
     assert result.field("pools", "max_nodes") == [300, 30]
@@ -79,7 +79,7 @@ def test_groups_in_subnets_of_unknown_number(read: Callable[[str], Result]) -> N
     ("data", "expected"),
     [("count = 3", [300, 300, 300]), ('for_each = toset(["a", "b"])', [300, 300]), ("count = var.many", [300])],
 )
-def test_one_group_for_each_instance_of_a_data_source(
+def test_one_group_per_instance_of_a_data_source_is_judged(
     data: str, expected: list[int], read: Callable[[str], Result]
 ) -> None:
     result = read(
@@ -98,7 +98,7 @@ def test_one_group_for_each_instance_of_a_data_source(
     assert result.field("clusters", "target") == [target]
 
 
-def test_known_groups_beside_those_of_a_variable(read: Callable[[str], Result]) -> None:
+def test_known_groups_next_to_those_of_a_variable_are_judged(read: Callable[[str], Result]) -> None:
     groups = 'merge(var.more, { gpu = { max_size = 600, instance_types = ["p4d.24xlarge"] } })'
     result = read('variable "more" {}\n' + EKS.replace("GROUPS", groups))
     assert 600 in result.field("pools", "max_nodes")
@@ -146,7 +146,7 @@ resource "google_container_node_pool" "p" {
         ("data.google_compute_zones.z.names", "data.google_compute_zones.z is read from the cloud"),
     ],
 )
-def test_zones_are_counted_though_not_known(locations: str, expected: object, read: Callable[[str], Result]) -> None:
+def test_unknown_zones_are_still_counted(locations: str, expected: object, read: Callable[[str], Result]) -> None:
     result = read('variable "region" {}\nvariable "other" {}\n' + GKE.replace("LOCATIONS", locations))
     assert result.field("pools", "max_nodes") == [expected]
 
@@ -174,13 +174,13 @@ def group(head: str = "", subnets: str = '["subnet-1"]', size: str = "5") -> str
     return NODE_GROUP.replace("HEAD", head).replace("SUBNETS", subnets).replace("SIZE", size)
 
 
-def test_pools_of_unknown_number_and_fixed_size(read: Callable[[str], Result]) -> None:
+def test_pools_of_unknown_number_and_fixed_size_are_judged(read: Callable[[str], Result]) -> None:
     result = read('variable "names" {}\n' + group("for_each = var.names"))
     assert result.field("clusters", "autoscaled") == [False]
     assert "pool-over-quota" not in result.undecided
 
 
-def test_a_size_given_twice_by_one_input_is_fixed(read: Callable[[str], Result]) -> None:
+def test_a_size_that_one_input_sets_twice_is_fixed(read: Callable[[str], Result]) -> None:
     assert read('variable "n" {}\n' + group(size="var.n")).field("pools", "autoscaled") == [False]
     each = read(
         'variable "pools" {}\n'
@@ -191,7 +191,7 @@ def test_a_size_given_twice_by_one_input_is_fixed(read: Callable[[str], Result])
     assert each.field("pools", "autoscaled") == ["var.pools has no value"]
 
 
-def test_a_pool_that_is_there_if_its_cluster_is(read: Callable[[str], Result]) -> None:
+def test_a_pool_with_the_same_count_as_its_cluster_is_judged(read: Callable[[str], Result]) -> None:
     text = (
         group("count = var.create ? 1 : 0")
         .replace('"c" {', '"c" {\n  count = var.create ? 1 : 0')
@@ -200,7 +200,7 @@ def test_a_pool_that_is_there_if_its_cluster_is(read: Callable[[str], Result]) -
     assert read('variable "create" {}\n' + text).field("clusters", "target") == [5]
 
 
-def test_pools_of_a_module_called_for_an_unknown_set(write: Write) -> None:
+def test_pools_of_a_module_with_an_unknown_for_each_are_judged(write: Write) -> None:
     cluster, _, pool = group().partition('resource "aws_eks_node_group"')
     pool = f'variable "cluster" {{}}\nresource "aws_eks_node_group"{pool}'.replace(
         "aws_eks_cluster.c.name", "var.cluster"
@@ -230,7 +230,7 @@ resource "aws_subnet" "p" {
 """
 
 
-def test_an_element_chosen_by_an_unknown_key(read: Callable[[str], Result]) -> None:
+def test_an_element_chosen_by_an_unknown_key_is_known_in_part(read: Callable[[str], Result]) -> None:
     result = read(CHOSEN + group(subnets="[aws_subnet.p[var.at].id]", size="var.sizes[var.env]"))
     assert result.field("pools", "max_nodes") == [30]
     reason = "how many nodes of g are in aws_subnet.p[0] is not known: var.at has no value"
@@ -249,7 +249,7 @@ def test_range_without_a_value_is_a_missing_input(default: str, read: Callable[[
     assert result.undecided["subnet-too-small"] == {f"var.cidr is {word}"}
 
 
-def test_an_empty_range_is_none(read: Callable[[str], Result]) -> None:
+def test_an_empty_range_means_no_range(read: Callable[[str], Result]) -> None:
     result = read(
         """
 variable "services" {
@@ -308,7 +308,7 @@ resource "aws_eks_node_group" "other" {
         ("p4d.24xlarge", "c5.large", "var.env has no value", "undecided"),
     ],
 )
-def test_all_candidates_decide_alike(
+def test_a_check_is_decided_if_all_candidates_agree(
     first: str, second: str, gpu: object, verdict: str, read: Callable[[str], Result]
 ) -> None:
     result = read(TYPES.replace("FIRST", first).replace("SECOND", second))
@@ -368,7 +368,7 @@ spec:
 
 
 @pytest.mark.slow
-def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
+def test_lists_that_grow_without_bound_are_stopped(read: Callable[[str], Result]) -> None:
     rows = ['variable "c" {}', 'variable "more" {}', "locals {", "  b0 = [1]"]
     for at in range(1, 40):
         last = f"local.b{at - 1}"
@@ -377,7 +377,7 @@ def test_lists_that_double_have_a_bound(read: Callable[[str], Result]) -> None:
     assert result.field("clusters", "autoscaled") == [False]
 
 
-def test_for_each_over_objects_leaves_the_target_unknown(read: Callable[[str], Result]) -> None:
+def test_a_for_each_over_objects_leaves_the_target_unknown(read: Callable[[str], Result]) -> None:
     result = read(group('for_each = [{ name = "a" }, { name = "b" }]'))
     assert result.field("pools", "max_nodes") == [5]
     assert result.field("clusters", "target") == [

@@ -85,7 +85,7 @@ def result(write: Write) -> Check:
 
 
 @pytest.mark.parametrize("key", ["node.kubernetes.io/instance-type", "karpenter.azure.com/sku-name"])
-def test_pools_are_read(key: str, result: Check) -> None:
+def test_auto_provisioning_pools_are_read(key: str, result: Check) -> None:
     world = result(pool=POOL.replace("KEY", key)).world
     system, training = world.inventory.pools
     assert (known(training.size.max_nodes), known(training.machine.gpus), known(training.addresses.max_pods)) == (
@@ -101,12 +101,12 @@ def test_pools_are_read(key: str, result: Check) -> None:
     assert world.inventory.autoscalers == []
 
 
-def test_subnet_has_to_hold_them(result: Check) -> None:
+def test_the_subnet_must_hold_the_auto_provisioned_nodes(result: Check) -> None:
     (found,) = (one for one in result().findings if one.rule == "subnet-too-small")
     assert "251 are usable" in found.details[0]
 
 
-def test_no_limit_of_a_pool_ends_them(result: Check) -> None:
+def test_pool_limits_do_not_apply_to_auto_provisioned_nodes(result: Check) -> None:
     own = result(CLUSTER.replace("10.0.0.0/24", "10.0.0.0/21"))
     told = {one.rule for one in own.findings} | {one.rule for one in own.undecided}
     assert not told & {"single-large-pool", "drain-timeout-short", "pool-over-limit", "upgrade-blocked-by-limit"}
@@ -141,7 +141,7 @@ def test_node_pools_are_ignored_where_nothing_runs_them(mode: str, result: Check
         ("r5.large", False), ("n2-standard-8", False), ("ecs.gn7.16xlarge", False),
     ],
 )  # fmt: skip
-def test_infiniband_by_the_name(name: str, joined: bool) -> None:
+def test_infiniband_is_recognized_by_the_machine_name(name: str, joined: bool) -> None:
     assert sizes.fabric(name) is joined
 
 
@@ -164,7 +164,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("machine", "told"), [("Standard_NC40ads_H100_v5", True), ("Standard_ND96isr_H100_v5", False)])
-def test_pools_with_infiniband_are_not_to_be_balanced(machine: str, told: bool, result: Check) -> None:
+def test_pools_with_infiniband_are_not_balanced(machine: str, told: bool, result: Check) -> None:
     text = CLUSTER.replace('"Auto"', '"Manual"') + PAIR.replace("MACHINE", machine)
     rules = {one.rule for one in result(text).findings}
     assert ("similar-pools-not-balanced" in rules) is told

@@ -41,5 +41,5 @@ def endpoint(write: Write, text: str) -> object:
         (GATEWAY + MODULE % ("terraform-aws-modules/vpc/aws//modules/vpc-endpoints", 's3 = { service = "s3" }'), True),
     ],
 )  # fmt: skip
-def test_an_endpoint_is_made_or_not_or_perhaps(write: Write, text: str, found: object) -> None:
+def test_an_s3_endpoint_is_present_or_absent_or_unknown(write: Write, text: str, found: object) -> None:
     assert endpoint(write, text) == found

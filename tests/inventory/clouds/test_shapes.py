@@ -76,7 +76,7 @@ module "vpc" {
 """
 
 
-def test_1_zones_unknown_but_counted(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_1_unknown_zones_are_counted(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": EKS % "module.vpc.private_subnets"
@@ -87,7 +87,7 @@ def test_1_zones_unknown_but_counted(read: Callable[[Mapping[str, str]], dict[st
     assert links(data) == {"gpu": ["private[0]", "private[1]", "private[2]"]}
 
 
-def test_2_subnets_chosen_by_their_range(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_2_subnets_are_chosen_by_their_range(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     chosen = """compact([
     for id, cidr in zipmap(module.vpc.private_subnets, module.vpc.private_subnets_cidr_blocks) :
     substr(cidr, 0, 4) == "100." ? id : null
@@ -197,7 +197,7 @@ def test_3_karpenter_selects_subnets_by_tags(
     assert links(data)["gpu"] == expected
 
 
-def test_3_nodes_that_karpenter_adds(write: Write) -> None:
+def test_3_nodes_added_by_karpenter_are_read(write: Write) -> None:
     tags = '  private_subnet_tags = {\n    "karpenter.sh/discovery" = "main"\n  }'
     node_class = NODE_CLASS.replace('Name: "${CLUSTER_NAME}-private-secondary*"', "karpenter.sh/discovery: main")
     unlimited = NODE_POOL.replace("nvidia.com/gpu: 512", "ephemeral-storage: 1000Gi")
@@ -218,7 +218,7 @@ def test_3_nodes_that_karpenter_adds(write: Write) -> None:
     assert [known(pool.size.max_nodes) for pool in world.inventory.pools if known(pool.mode) == "Karpenter"] == [20]
 
 
-def test_4_pools_of_a_range_and_sizes_of_ranges(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_4_pools_of_a_range_and_its_size_are_linked(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -299,7 +299,7 @@ resource "google_container_node_pool" "h100" {
 """
 
 
-def test_5_roots_joined_by_names(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_5_roots_are_joined_by_names(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read({"core/network/main.tf": NETWORK, "core/cluster/main.tf": CONTROL, "core/pools/gpu/main.tf": POOL})
     assert links(data) == {"h100": ['managed["managed"]']}
     assert field(data, "pools", "cluster") == ["gke/core/cluster:google_container_cluster.main"]
@@ -319,7 +319,7 @@ def test_5_links_to_files_are_read_once(write: Write) -> None:
     assert {cluster["at"].rsplit(":", 2)[0] for cluster in data["clusters"]} == {"shared/cluster.tf"}
 
 
-def test_6_names_out_of_links(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_6_names_are_taken_from_links(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -359,7 +359,7 @@ resource "google_container_cluster" "main" {
     assert field(data, "pod_ranges", "cidr") == ["192.168.0.0/18"]
 
 
-def test_8_computed_names_and_indexed_subnets(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_8_computed_names_and_indexed_subnets_are_linked(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -415,7 +415,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "many" {
         (None, "var.subnetwork has no value"),
     ],
 )
-def test_9_conditional_ownership(
+def test_9_conditional_ownership_is_followed(
     given: str | None, expected: object, read: Callable[[Mapping[str, str]], dict[str, Any]]
 ) -> None:
     default = "" if given is None else f"  default = {given}\n"
@@ -468,7 +468,7 @@ def test_9_both_branches_of_a_choice_are_kept(ids: str, read: Callable[[Mapping[
     assert known == [False, False, True]
 
 
-def test_10_split_and_join(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_10_split_and_join_are_evaluated(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     subnets = """
 resource "aws_vpc" "main" {
   count      = 1
@@ -485,7 +485,7 @@ resource "aws_subnet" "main" {
     assert links(data) == {"gpu": ["main[0]", "main[1]", "main[2]"]}
 
 
-def test_11_overrides_and_attributes_as_blocks(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_11_overrides_and_attributes_as_blocks_are_read(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -522,7 +522,7 @@ resource "google_container_cluster" "main" {
     assert pools["own"]["max_nodes"]["value"] == 7
 
 
-def test_12_ids_taken_apart(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_12_ids_are_split_into_parts(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -556,7 +556,7 @@ resource "google_container_node_pool" "main" {
     assert links(data) == {"p0": ["main"], "p1": ["main"]}
 
 
-def test_13_inline_subnets_and_arm_ids(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_13_inline_subnets_and_arm_ids_are_linked(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -643,7 +643,7 @@ BODY = """{
 
 
 @pytest.mark.parametrize("body", [BODY, f"jsonencode({BODY})"], ids=["object", "jsonencode"])
-def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_13_arm_clusters_are_read(body: str, read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read({"main.tf": ARM % body})
     assert links(data) == {"system": ["a"], "gpu": ["a"]}
     assert field(data, "pools", "max_nodes") == [4, 900]
@@ -658,7 +658,7 @@ def test_13_clusters_of_arm(body: str, read: Callable[[Mapping[str, str]], dict[
     assert (waste.fix, waste.help) == (None, "set scale-down-unneeded-time: 5m")  # a body is not written in parts
 
 
-def test_13_aks_automatic_of_arm(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_13_aks_automatic_in_arm_is_read(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     body = '{ sku = { name = "Automatic" }, properties = { hostedSystemProfile = { nodeSubnetID = "x" } } }'
     code = (ARM % body).partition('resource "azapi_resource" "gpu"')[0]
     (cluster,) = read({"main.tf": code})["clusters"]
@@ -689,7 +689,7 @@ locals {
 """
 
 
-def test_15_subnets_by_tag_of_another_root(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_15_subnets_are_found_by_a_tag_of_another_root(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     vpc = VPC % (
         '["10.0.0.0/20", "10.0.16.0/20", "10.0.32.0/20"]',
         '  public_subnets = ["10.0.48.0/24", "10.0.49.0/24", "10.0.50.0/24"]',
@@ -705,12 +705,12 @@ def test_15_filters_that_are_not_understood_select_nothing(read: Callable[[Mappi
     assert links(data) == {"gpu": "data.aws_subnets.private is read from the cloud"}
 
 
-def test_shapes_are_terraform(terraform: str, write: Write) -> None:
+def test_terraform_accepts_all_shapes(terraform: str, write: Write) -> None:
     write({"network.tf": NETWORK, "cluster.tf": CONTROL, "pool.tf": POOL, "select.tf": SELECT})
     assert subprocess.run([terraform, "fmt", "-check", "-diff"], capture_output=True, check=False).returncode == 0
 
 
-def test_3_node_classes_with_unknown_parts(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_3_node_classes_with_unknown_parts_are_read(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     node_class = NODE_CLASS.replace("spec:\n", "spec:\n  role: ${ROLE}\n  note: ${ROLE}-x\n")
     code = KARPENTER.replace(
         'class.yaml", { CLUSTER_NAME', 'class.yaml", { ROLE = aws_iam_role.node.name, CLUSTER_NAME'
@@ -727,7 +727,7 @@ def test_3_node_classes_with_unknown_parts(read: Callable[[Mapping[str, str]], d
 
 
 @pytest.mark.parametrize("function", ["yamldecode", "provider::kubernetes::manifest_decode"])
-def test_parts_of_decoded_texts(function: str, write: Write) -> None:
+def test_parts_of_decoded_texts_are_read(function: str, write: Write) -> None:
     text = 'a: ${aws_vpc.x.id}\nb: 7\nc: [x, "${aws_vpc.x.id}"]\nd: id-${aws_vpc.x.id}\n'
     write({"main.tf": f'resource "aws_vpc" "x" {{\n}}\nlocals {{\n  x = {function}(<<EOT\n{text}EOT\n  )\n}}\n'})
     assert evaluate("local.x.b", ".", Config())["value"] == 7

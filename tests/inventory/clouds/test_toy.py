@@ -65,7 +65,7 @@ def run(*arguments: str) -> str:
     return CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout
 
 
-def test_check_finds_a_range_that_is_too_small(check: Check) -> None:
+def test_check_finds_a_small_range_of_the_toy_cloud(check: Check) -> None:
     (finding,) = check(code("10.0.0.0/20"), Config(nodes={"": 100})).findings
     assert finding.rule == "pod-range-too-small"
     assert "gpu: 100 nodes x 256 = 25,600 addresses" in finding.details
@@ -73,13 +73,13 @@ def test_check_finds_a_range_that_is_too_small(check: Check) -> None:
     assert (finding.span.source.path, finding.span.begin.line, finding.span.text) == ("main.tf", 3, '"10.0.0.0/20"')
 
 
-def test_check_says_nothing_of_one_that_is_large_enough(check: Check) -> None:
+def test_check_accepts_a_sufficient_range_of_the_toy_cloud(check: Check) -> None:
     result = check(code("10.0.0.0/17"), Config(nodes={"": 100}))
     assert [pool.display_name for pool in result.world.inventory.pools] == ["gpu"]
     assert (result.findings, result.undecided) == ([], [])
 
 
-def test_capacity_names_the_walls(write: Write) -> None:
+def test_capacity_names_the_walls_of_the_toy_cloud(write: Write) -> None:
     write(code("10.0.0.0/20"))
     (cluster,) = json.loads(run("capacity", ".", "--nodes", "100", "--format", "json"))["clusters"]
     found: dict[str, dict[str, Any]] = {wall["mechanism"]: wall for wall in cluster["walls"]}
@@ -108,7 +108,7 @@ def test_a_plan_links_pools_to_their_cluster(write: Write) -> None:
     assert isinstance(pool.cluster, Known)
 
 
-def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Read) -> None:
+def test_spot_labels_of_a_cloud_count_only_while_it_is_registered(read: Read) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers: [{name: a, image: quay.io/a/b:1}]\n"
     (workload,) = read({"a.yaml": f"{pod}  nodeSelector: {{toy.example.com/spot: 'true'}}\n"}).workloads
     assert placement.asks_for_spot(workload.templates[0])
@@ -118,7 +118,7 @@ def test_pods_ask_for_spot_nodes_while_the_cloud_is_there(read: Read) -> None:
     assert not without
 
 
-def test_its_cards_count_while_the_cloud_is_there(read: Read) -> None:
+def test_accelerators_of_a_cloud_count_only_while_it_is_registered(read: Read) -> None:
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    image: quay.io/a/b:1\n"
     )
@@ -130,7 +130,7 @@ def test_its_cards_count_while_the_cloud_is_there(read: Read) -> None:
     assert known(without) == 0
 
 
-def test_a_label_that_the_cloud_gives_may_be_on_its_nodes(read: Read) -> None:
+def test_a_label_given_by_the_cloud_may_be_on_its_nodes(read: Read) -> None:
     (pool,) = read(code("10.0.0.0/20")).pools
     asked = [Requirement(f"{domain}/rack", "In", ("a",)) for domain in ("toy.example.com", "own.example.org")]
     assert [placement.meets(one, pool) for one in asked] == [None, False]
@@ -143,7 +143,7 @@ def test_machines_that_start_nodes_are_read(check: Check) -> None:
     assert skipped.reason == "toy_machine.a starts nodes with kubeadm; their cluster is not read"
 
 
-def test_a_baseline_knows_the_cluster_from_elsewhere(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_recognizes_the_cluster_from_another_folder(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     top = write({f"infra/{name}": text for name, text in code("10.0.0.0/20").items()})
     run("baseline", "infra", "--nodes", "100")
     monkeypatch.chdir(top / "infra")
