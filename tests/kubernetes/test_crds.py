@@ -495,7 +495,7 @@ def test_every_kind_with_a_schema_has_good_and_bad_examples() -> None:
     assert {name for name, *_ in BAD} == set(GOOD)
 
 
-def test_all_documents_are_read_and_an_unknown_kind_is_a_problem() -> None:
+def test_every_document_is_read_and_an_unknown_kind_is_a_problem() -> None:
     text = "\n---\n".join(
         [GOOD["Queue"], "", "[1]", "kind: Pod", "apiVersion: a.b/v1\nkind: Thing\nmetadata: {name: one}"]
     )

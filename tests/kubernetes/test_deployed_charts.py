@@ -66,7 +66,7 @@ def jobs(check: Check, files: Mapping[str, str]) -> list[Workload]:
 
 
 @pytest.mark.parametrize("files", RELEASES.values(), ids=RELEASES)
-def test_a_chart_is_rendered_with_the_values_of_its_release(files: dict[str, str], check: Check) -> None:
+def test_a_deployed_chart_is_rendered_with_the_values_of_its_release(files: dict[str, str], check: Check) -> None:
     (job,) = jobs(check, files)
     assert isinstance(job.pods, Known)
     assert job.pods.value == 250
@@ -74,7 +74,7 @@ def test_a_chart_is_rendered_with_the_values_of_its_release(files: dict[str, str
     assert not check({**TRAIN, **files}).judged.skipped
 
 
-def test_a_value_that_is_not_known_is_a_missing_input(check: Check) -> None:
+def test_an_unknown_release_value_is_a_missing_input(check: Check) -> None:
     image = SET % ("image", '"registry.example/train:${var.tag}"')
     files = {"main.tf": helm_release(image, SET % ("nodes", "length(var.tag)"))}
     (job,) = jobs(check, files)
@@ -82,7 +82,7 @@ def test_a_value_that_is_not_known_is_a_missing_input(check: Check) -> None:
     assert job.pods.reason == "var.tag has no value"
 
 
-def test_a_value_written_as_yaml_stays_unknown(check: Check) -> None:
+def test_an_unknown_value_rendered_as_yaml_stays_unknown(check: Check) -> None:
     template = JOB.replace(".Values.nodes", "toYaml .Values.a.b")
     release = helm_release(SET % ("a.b", "var.tag"), SET % ("image", '"a"'))
     (job,) = jobs(check, {"train/templates/job.yaml": template, "main.tf": release})
@@ -104,7 +104,7 @@ def test_a_release_that_is_not_rendered_is_named_with_the_reason(reason: str, ch
     assert one.reason.endswith(f"the chart train was not rendered: {reason}")
 
 
-def test_each_release_of_a_chart_has_objects_of_its_own(check: Check) -> None:
+def test_each_release_of_a_chart_has_its_own_objects(check: Check) -> None:
     values = "valuesObject: {image: a, nodes: 250}"
     found = jobs(check, {"a.yaml": ARGO % ("one", values), "b.yaml": ARGO % ("two", values)})
     assert sorted(str(known(one.name)) for one in found) == ["one", "two"]
@@ -131,24 +131,24 @@ UMBRELLA = {
 }
 
 
-def test_charts_below_a_chart_have_their_part_of_its_values(check: Check) -> None:
+def test_subcharts_get_their_part_of_the_parent_values(check: Check) -> None:
     (job,) = jobs_of(check, UMBRELLA)
     assert known(job.pods) == 250
     assert [str(known(image.text)) for image in job.images] == ["registry.example/train:1"]
 
 
-def test_a_release_sets_values_of_charts_below_its_chart(check: Check) -> None:
+def test_a_release_sets_values_of_subcharts(check: Check) -> None:
     application = ARGO.replace("path: train", "path: platform") % ("big", "valuesObject: {job: {nodes: 64}}")
     (job,) = jobs_of(check, {**UMBRELLA, "a.yaml": application})
     assert (known(job.name), known(job.pods)) == ("big", 64)
 
 
-def test_a_chart_whose_condition_is_false_is_left_out(check: Check) -> None:
+def test_a_subchart_with_a_false_condition_is_left_out(check: Check) -> None:
     values = UMBRELLA["platform/values.yaml"].replace("true", "false")
     assert not jobs_of(check, {**UMBRELLA, "platform/values.yaml": values})
 
 
-def test_a_chart_below_that_is_not_rendered_is_named_with_its_place(check: Check) -> None:
+def test_an_unrendered_subchart_is_named_with_its_place(check: Check) -> None:
     template = UMBRELLA["platform/charts/train/templates/job.yaml"] + "a: {{ randAlpha 5 }}\n"
     result = check({**UMBRELLA, "platform/charts/train/templates/job.yaml": template})
     (one,) = result.judged.skipped
@@ -156,7 +156,7 @@ def test_a_chart_below_that_is_not_rendered_is_named_with_its_place(check: Check
     assert one.reason == "the chart platform was not rendered: it uses randAlpha"
 
 
-def test_a_chart_that_is_not_there_is_named(check: Check) -> None:
+def test_a_missing_chart_is_named(check: Check) -> None:
     files = {path: text for path, text in UMBRELLA.items() if "charts/train" not in path}
     result = check({**files, "platform/templates/job.yaml": JOB.replace("{{ .Values.image }}", "a")})
     (one,) = result.judged.skipped

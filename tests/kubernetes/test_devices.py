@@ -84,12 +84,12 @@ EXACT = "exactly: {deviceClassName: gpu.nvidia.com, count: 8}"
         ("exactly: {deviceClassName: mig.nvidia.com}", "v1", 0),
     ],
 )  # fmt: skip
-def test_claims_count_gpus(read: Read, request_: str, api: str, gpus: int) -> None:
+def test_device_claims_count_gpus(read: Read, request_: str, api: str, gpus: int) -> None:
     """Each request of a claim counts its devices, of which only whole cards are GPUs."""
     assert known(pods(read, claim(request_, api), JOB).gpus) == gpus
 
 
-def test_parts_of_cards_are_shares(read: Read) -> None:
+def test_claimed_gpu_slices_count_as_shared_gpus(read: Read) -> None:
     """A slice of a card is no whole one, and is known to be shared."""
     found = pods(read, claim("exactly: {deviceClassName: mig.nvidia.com}"), JOB)
     assert (known(found.gpus), found.shares) == (0, True)
@@ -106,14 +106,14 @@ def test_parts_of_cards_are_shares(read: Read) -> None:
          "the alternatives of claim gpus have different numbers of devices"),
     ],
 )  # fmt: skip
-def test_unknown_gpus_of_a_claim_have_a_reason(read: Read, documents: tuple[str, ...], reason: str) -> None:
+def test_an_unknown_gpu_count_of_a_claim_has_a_reason(read: Read, documents: tuple[str, ...], reason: str) -> None:
     """A claim that does not say how many GPUs it is leaves their number unknown, with the reason."""
     gpus = pods(read, *documents, JOB).gpus
     assert isinstance(gpus, Unknown)
     assert gpus.reason == reason
 
 
-def test_own_classes_are_what_their_driver_is(read: Read) -> None:
+def test_custom_device_classes_are_recognized_by_their_driver(read: Read) -> None:
     """A class of one's own counts by the driver that its selectors name."""
     own = device_class("fast", "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'")
     asked = claim("exactly: {deviceClassName: fast, count: 8}")
@@ -121,7 +121,7 @@ def test_own_classes_are_what_their_driver_is(read: Read) -> None:
     assert (known(found.gpus), known(found.device_classes)) == (8, ("fast",))
 
 
-def test_resources_that_stand_for_a_class_count(read: Read) -> None:
+def test_resources_mapped_to_a_device_class_count_as_gpus(read: Read) -> None:
     """A resource that a class gives its name to, and the one that each class has, are GPUs."""
     own = device_class("fast", "device.driver == 'gpu.nvidia.com'", "extendedResourceName: example.com/h100")
     asked = JOB.replace("claims: [{name: gpus}]", "limits: {example.com/h100: 8}").replace(
@@ -133,7 +133,7 @@ def test_resources_that_stand_for_a_class_count(read: Read) -> None:
     assert known(pods(read, asked).gpus) == 0
 
 
-def test_one_claim_is_shared_by_all_pods(read: Read) -> None:
+def test_one_resource_claim_is_shared_by_all_pods(read: Read) -> None:
     """A ResourceClaim is allocated once, so several pods of it have no number of their own; one pod has it."""
     shared = JOB.replace("resourceClaimTemplateName", "resourceClaimName")
     text = """
@@ -153,7 +153,7 @@ spec:
     assert known(pods(read, text, alone).gpus) == 8
 
 
-def test_claims_of_the_same_folder_come_first(read: Read) -> None:
+def test_claims_in_the_same_folder_are_preferred(read: Read) -> None:
     """Two overlays may have a claim of the same name; each job gets that of its own folder."""
     files = {
         "a/job.yaml": claim(EXACT) + "\n---\n" + JOB,
@@ -163,7 +163,7 @@ def test_claims_of_the_same_folder_come_first(read: Read) -> None:
     assert found == {"train": 8, "tune": 4}
 
 
-def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
+def test_claims_on_other_devices_do_not_hide_gpus(read: Read) -> None:
     """Pods that ask a device plugin for GPUs may claim channels, network interfaces, and what is not in the code."""
     asked = JOB.replace("claims: [{name: gpus}]", "limits: {nvidia.com/gpu: 8}")
     assert known(pods(read, asked).gpus) == 8
@@ -171,7 +171,7 @@ def test_claims_of_something_else_hide_no_gpus(read: Read) -> None:
     assert known(pods(read, domain, JOB).gpus) == 0
 
 
-def test_claims_may_be_interfaces_of_a_fabric(read: Read) -> None:
+def test_claims_can_be_network_interfaces_of_a_fabric(read: Read) -> None:
     """A claim on network interfaces is known to be one; of a claim that is not in the code nobody knows."""
     asked = JOB.replace("claims: [{name: gpus}]", "claims: [{name: gpus}]\n            limits: {nvidia.com/gpu: 8}")
     request = "exactly: {deviceClassName: mrdma.google.com, allocationMode: All}"

@@ -44,11 +44,13 @@ def test_every_type_of_a_field_is_in_the_table() -> None:
         ("whatever: 1", "spec.whatever", None),
     ],
 )
-def test_unknown_field_is_reported_with_the_likely_one(read: Read, spec: str, path: str, meant: str | None) -> None:
+def test_an_unknown_field_is_reported_with_the_likely_field(
+    read: Read, spec: str, path: str, meant: str | None
+) -> None:
     assert said(read, job(spec)) == [(path, None, meant)]
 
 
-def test_a_field_that_is_indented_too_far_is_meant_for_what_is_around_it(read: Read) -> None:
+def test_a_field_indented_too_far_is_matched_to_its_parent(read: Read) -> None:
     found = said(read, job("parallelism: 2", f"{POD}, metadata: {{}}, backoffLimit: 0"))
     assert [meant for *_, meant in found] == ["spec.template.metadata", "spec.backoffLimit"]
 
@@ -102,7 +104,7 @@ def test_fields_of_the_newest_release_are_known(read: Read, kind: str, spec: str
     assert found.release == f"{name} in {release}"
 
 
-def test_quotes_help_a_text_unless_a_tag_makes_it_a_number(read: Read) -> None:
+def test_quoting_is_suggested_unless_a_tag_makes_the_value_a_number(read: Read) -> None:
     found = [read(job(f"managedBy: {value}")).field_errors[0].right for value in ("5", "!!int 5")]
     assert found == ["5", None]
 
@@ -126,19 +128,19 @@ def test_accepted_spellings_and_placeholders_are_not_errors(read: Read, spec: st
     assert said(read, job(spec)) == []
 
 
-def test_quantities_and_ports_are_numbers_or_texts(read: Read) -> None:
+def test_quantities_and_ports_can_be_numbers_or_text(read: Read) -> None:
     pod = "containers: [{name: a, image: a:1, resources: {limits: {cpu: 4, memory: 4Gi}, requests: {cpu: 0.5}}}]"
     assert said(read, job("parallelism: 2", pod)) == []
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_each_version_of_a_kind_has_fields_of_its_own(read: Read, version: str) -> None:
+def test_each_version_of_a_kind_has_its_own_fields(read: Read, version: str) -> None:
     text = f"apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: a}}\nspec: {{cohort: team}}\n"
     assert len(said(read, {"queue.yaml": text})) == (version == "v1beta2")
 
 
 @pytest.mark.parametrize("header", ["apiVersion: batch/v2\nkind: Job", "apiVersion: example.com/v1\nkind: Deployment"])
-def test_a_kind_or_version_that_nobody_described_is_not_judged(read: Read, header: str) -> None:
+def test_an_undescribed_kind_or_version_is_not_judged(read: Read, header: str) -> None:
     assert said(read, {"a.yaml": f"{header}\nmetadata: {{name: a}}\nspec: {{whatever: 1}}\n"}) == []
 
 
@@ -161,7 +163,7 @@ def test_encoded_values_are_strings(read: Read) -> None:
     assert read({"main.tf": code.replace("data = {", "dat = {")}).field_errors
 
 
-def test_a_mistake_that_aliases_repeat_is_one(read: Read) -> None:
+def test_a_mistake_repeated_by_aliases_is_reported_once(read: Read) -> None:
     pod = "containers: [{name: a, image: a:1, env: &env [{name: A, value: 1}]}, {name: b, image: a:1, env: *env}]"
     assert said(read, job("parallelism: 2", pod)) == [("spec.template.spec.containers[0].env[0].value", "a text", None)]
 

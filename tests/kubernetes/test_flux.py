@@ -69,7 +69,7 @@ def test_values_are_read_from_a_config_map_in_the_tree(
     assert known(autoscaler(files).unneeded_time) == 420
 
 
-def test_the_nearest_of_several_config_maps_and_none_of_equals(
+def test_the_nearest_of_several_config_maps_is_used(
     autoscaler: Callable[[Mapping[str, str]], Autoscaler],
 ) -> None:
     files = {
@@ -96,7 +96,7 @@ spec: %s
         ("HelmChart", "{chart: cluster-autoscaler, version: 9.46.0}"),
     ],
 )
-def test_a_chart_that_is_another_object(
+def test_a_chart_in_another_flux_object_is_found(
     kind: str, spec: str, autoscaler: Callable[[Mapping[str, str]], Autoscaler]
 ) -> None:
     release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: a}\nspec:\n"
@@ -128,7 +128,7 @@ INLINE = "    valuesInline: {extraArgs: {scale-down-unneeded-time: 7m}}"
         ),
     ],
 )
-def test_charts_of_a_kustomization(
+def test_charts_of_a_kustomization_are_read(
     lines: str, files: dict[str, str], autoscaler: Callable[[Mapping[str, str]], Autoscaler]
 ) -> None:
     found = autoscaler({"kustomization.yaml": CHARTS % lines, **files})
@@ -137,7 +137,7 @@ def test_charts_of_a_kustomization(
     assert known(found.scan_interval) == 10
 
 
-def test_a_chart_beside_its_kustomization_has_its_own_values(read: Read) -> None:
+def test_a_chart_next_to_its_kustomization_keeps_its_own_values(read: Read) -> None:
     chart = {
         "charts/web/Chart.yaml": "name: web\nversion: 1.0.0\n",
         "charts/web/values.yaml": "image: {repository: a/b, tag: '1'}\n",

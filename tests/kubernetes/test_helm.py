@@ -95,7 +95,7 @@ STYLES = {
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_values_of_a_release_are_read(style: str, read: Read) -> None:
+def test_helm_release_values_are_read(style: str, read: Read) -> None:
     text, line = STYLES[style]
     (autoscaler,) = read({"apps/a.yaml": text})["autoscalers"]
     assert of(autoscaler, "unneeded_time") == 420
@@ -103,7 +103,7 @@ def test_values_of_a_release_are_read(style: str, read: Read) -> None:
 
 
 @pytest.mark.slow
-def test_a_fix_goes_into_the_text_of_values(write: Write) -> None:
+def test_a_fix_edits_the_values_text_of_a_release(write: Write) -> None:
     text = STYLES["values"][0].replace("7m", "20m  # long")
     cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\nresource "aws_eks_node_group" "a" {\n'
     cluster += (
@@ -128,14 +128,14 @@ spec:
 """
 
 
-def test_files_of_values_are_read_where_they_are(read: Read) -> None:
+def test_values_files_are_read_in_place(read: Read) -> None:
     files = {".git/HEAD": "", "apps/a.yaml": SOURCES % "a", "values/a.yaml": f"extraArgs:\n  {UNNEEDED}: 7m\n"}
     (autoscaler,) = read(files)["autoscalers"]
     assert place(autoscaler, "unneeded_time") == "values/a.yaml:2"
 
 
 @pytest.mark.parametrize("name", ["b", "../../outside", "https://example.com/x"])
-def test_a_file_of_values_that_is_not_here_is_a_gap(name: str, read: Read) -> None:
+def test_a_missing_values_file_is_reported_as_missing(name: str, read: Read) -> None:
     (autoscaler,) = read({".git/HEAD": "", "apps/a.yaml": SOURCES % name})["autoscalers"]
     assert "is missing" in of(autoscaler, "unneeded_time")
 
@@ -156,13 +156,13 @@ def test_values_that_flux_takes_from_elsewhere_are_unknown(more: str, reason: st
     assert of(autoscaler, "unneeded_time") == reason
 
 
-def test_values_that_are_written_win_over_those_from_elsewhere(read: Read) -> None:
+def test_inline_values_override_values_from_elsewhere(read: Read) -> None:
     more = f"  valuesFrom:\n    - {{kind: ConfigMap, name: more}}\n  values: {{extraArgs: {{{UNNEEDED}: 7m}}}}\n"
     (autoscaler,) = read({"a.yaml": HELM_RELEASE % ("v2", more)})["autoscalers"]
     assert of(autoscaler, "unneeded_time") == 420
 
 
-def test_placeholders_of_sets_are_no_charts(read: Read) -> None:
+def test_placeholders_in_an_application_set_are_not_charts(read: Read) -> None:
     text = """apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
 metadata: {name: all}
@@ -190,7 +190,7 @@ dependencies:
 }
 
 
-def test_autoscaler_is_found_in_a_dependency(read: Read) -> None:
+def test_an_autoscaler_is_found_in_a_chart_dependency(read: Read) -> None:
     (autoscaler,) = read(UMBRELLA)["autoscalers"]
     assert of(autoscaler, "unneeded_time") == 420
     assert not read({"values.yaml": "scaler: {on: false}\n"})["autoscalers"]
@@ -251,17 +251,17 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("style", IMAGES)
-def test_images_of_a_chart_are_found(style: str, read: Read) -> None:
+def test_the_images_of_a_chart_are_found(style: str, read: Read) -> None:
     values, expected = IMAGES[style]
     assert found_images(read({"Chart.yaml": CHART, "values.yaml": values + "\n"})) == expected
 
 
-def test_a_tag_that_the_chart_gives_is_not_latest(read: Read) -> None:
+def test_a_tag_set_by_the_chart_is_not_latest(read: Read) -> None:
     (image,) = read({"Chart.yaml": CHART, "values.yaml": "image: {repository: a/b, tag: ''}\n"})["images"]
     assert of(image, "moving") == "the chart gives the tag of a/b"
 
 
-def test_aliases_are_looked_at_once(read: Read) -> None:
+def test_yaml_aliases_are_visited_once(read: Read) -> None:
     bomb = "a0: &a0 {image: 'busybox:1.37'}\n"
     bomb += "".join(f"a{i}: &a{i} {{x: *a{i - 1}, y: *a{i - 1}}}\n" for i in range(1, 9))
     assert len(read({"Chart.yaml": CHART, "values.yaml": bomb})["images"]) == 1
@@ -281,7 +281,7 @@ VALUES = st.recursive(
 @pytest.mark.medium
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES, VALUES, st.booleans())
-def test_any_values_are_survived(under: object, over: object, whole: bool) -> None:
+def test_no_values_cause_a_bug(under: object, over: object, whole: bool) -> None:
     from kcheck.kubernetes.images import workload
     from kcheck.kubernetes.releases import Release, path_of
     from kcheck.text.syntax import yaml
@@ -300,7 +300,7 @@ def test_any_values_are_survived(under: object, over: object, whole: bool) -> No
         assert "://" not in image.text.value
 
 
-def test_items_that_are_set_keep_their_order() -> None:
+def test_list_items_set_by_flags_keep_their_order() -> None:
     from kcheck.kubernetes.releases import Overlay, _laid
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source
@@ -323,7 +323,7 @@ PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
     st.lists(PART, min_size=1, max_size=3).map("/".join),
     st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True),
 )
-def test_joined_images_parse_back(registry: str, repository: str, tag: str) -> None:
+def test_joined_image_names_parse_back(registry: str, repository: str, tag: str) -> None:
     from kcheck.kubernetes.images import workload
     from kcheck.kubernetes.releases import Release
     from kcheck.text.syntax import yaml
@@ -356,7 +356,7 @@ def test_joined_images_parse_back(registry: str, repository: str, tag: str) -> N
         ("image: {repository: quay.io/a/b}", {"quay.io/a/b": "quay.io"}),
     ],
 )
-def test_defaults_of_a_chart_elsewhere_are_not_guessed(values: str, expected: dict[str, str], read: Read) -> None:
+def test_defaults_of_a_remote_chart_are_not_guessed(values: str, expected: dict[str, str], read: Read) -> None:
     text = APPLICATION.replace("cluster-autoscaler", "web") % f"      valuesObject: {{{values}}}\n"
     assert found_images(read({"a.yaml": text})) == expected
 
@@ -371,7 +371,7 @@ spec:
 """
 
 
-def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> None:
+def test_a_chart_with_known_docker_hub_images_is_reported(read: Read, check: Check) -> None:
     hub = read({"a.yaml": VOLCANO % "{}"})
     assert set(found_images(hub)) == {
         "docker.io/volcanosh/vc-controller-manager", "docker.io/volcanosh/vc-scheduler", "docker.io/volcanosh/vc-webhook-manager",
@@ -390,11 +390,11 @@ def test_a_chart_that_is_known_to_be_on_docker_hub(read: Read, check: Check) -> 
     "values",
     ["{basic: {image_registry: registry.example.com}}", "{basic: {image_pull_secret: hub}}", "'{{values}}'"],
 )
-def test_overridden_images_of_a_release_have_no_finding(values: str, check: Check) -> None:
+def test_overridden_images_of_a_release_give_no_finding(values: str, check: Check) -> None:
     assert "docker-hub-image" not in names(check({"a.yaml": VOLCANO % values}))
 
 
-def test_charts_of_the_table_have_sources() -> None:
+def test_charts_in_the_table_have_sources() -> None:
     table = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
     for chart in table.values():
         assert set(chart) <= {"sources", "checked", "source_dated", "confidence", "note", "values", "major", "minors"}
@@ -411,7 +411,7 @@ def test_an_image_is_reported_once_with_the_place_of_its_repository(check: Check
     assert finding.message.startswith("Chart web needs ")
 
 
-def test_a_mirror_goes_into_whole_images_only(write: Write) -> None:
+def test_a_mirror_is_written_only_into_whole_image_names(write: Write) -> None:
     write({"Chart.yaml": CHART, "values.yaml": "a: {image: 'a/b:1'}\nb: {image: {repository: c/d, tag: '1'}}\n"})
     outcome = fix.fix(["."], Config(mirrors={"docker.io": "example.com/hub"}), safeties=("unsafe",))
     ((_, _, _, new, *_),) = outcome.files
@@ -445,7 +445,7 @@ TRAIN = {
 }
 
 
-def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
+def test_a_chart_and_its_subcharts_give_one_note(check: Check) -> None:
     below = {"train/charts/sub/Chart.yaml": CHART, "train/charts/sub/templates/job.yaml": JOB}
     found = [f for f in check({**TRAIN, **below, "other/job.yaml": JOB}).findings if f.rule != "docker-hub-image"]
     assert [(f.rule, f.span.source.path, f.message) for f in found] == [
@@ -459,7 +459,7 @@ def test_one_note_for_a_chart_and_those_below_it(check: Check) -> None:
 
 
 @pytest.mark.parametrize("path", ["train/values.yaml", "train/templates/more/job.yaml", "train/Chart.yaml"])
-def test_a_file_of_a_chart_stands_for_the_chart(path: str, write: Write) -> None:
+def test_naming_a_file_of_a_chart_selects_the_chart(path: str, write: Write) -> None:
     write(TRAIN)
     data = model.collect(Tree([path]), Config())
     assert set(found_images(data)) == {"pytorch/pytorch:2.5", "a/b:c", "busybox:1.37"}
@@ -481,7 +481,7 @@ def test_a_file_of_a_chart_stands_for_the_chart(path: str, write: Write) -> None
         {"a.yaml": "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"},
     ],
 )
-def test_nonsense_is_survived(content: dict[str, str | bytes], check: Check) -> None:
+def test_nonsense_in_charts_causes_no_bug(content: dict[str, str | bytes], check: Check) -> None:
     assert not check(content).bugs
 
 
@@ -507,7 +507,7 @@ def test_rendered_manifests_point_at_templates_and_values(check: Check) -> None:
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("helm")
-def test_nothing_rendered_is_edited(write: Write) -> None:
+def test_rendered_manifests_are_never_edited(write: Write) -> None:
     write(ONE)
     config = Config(render="helm", nodes={"": 400}, mirrors={"docker.io": "example.com/hub"})
     outcome = fix.fix(["."], config, safeties=("safe", "costs", "unsafe"))
@@ -516,7 +516,7 @@ def test_nothing_rendered_is_edited(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("helm")
-def test_the_diff_base_renders_its_own_charts(write: Write, git: Callable[..., str]) -> None:
+def test_the_diff_base_renders_its_own_version_of_charts(write: Write, git: Callable[..., str]) -> None:
     write(
         {
             **ONE,
@@ -544,7 +544,7 @@ def test_the_diff_base_renders_its_own_charts(write: Write, git: Callable[..., s
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("helm")
-def test_a_line_that_stands_twice_is_that_of_the_file(check: Check) -> None:
+def test_a_duplicate_line_is_placed_in_its_template_file(check: Check) -> None:
     job = JOB.replace("{{ .Values.hub.repository }}:{{ .Values.hub.tag }}", "busybox:1.37")
     found = [
         f for f in check({**ONE, "train/templates/job.yaml": job}, RENDER).findings if "busybox" in "".join(f.details)
@@ -599,7 +599,7 @@ def test_a_slow_helm_is_stopped(check: Check, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("helm")
-def test_a_line_of_many_actions_is_found_in_no_time(check: Check) -> None:
+def test_a_line_with_many_template_actions_is_matched_quickly(check: Check) -> None:
     many = "name: " + "{{ .Values.hub.tag }}-" * 40 + "x\n"
     files = {
         "train/templates/job.yaml": f"{JOB}{{{{ .Values.long }}}}\n{many}",
@@ -610,7 +610,7 @@ def test_a_line_of_many_actions_is_found_in_no_time(check: Check) -> None:
     assert time.monotonic() - start < 20
 
 
-def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rendering_without_helm_is_a_usage_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write(ONE)
     monkeypatch.setenv("PATH", "")
     run = CliRunner().invoke(cli, ["check", ".", "--render", "helm"])
@@ -627,7 +627,7 @@ def test_without_helm_it_is_wrong_use(write: Write, monkeypatch: pytest.MonkeyPa
         (["--render", "jinja"], "'jinja' is not 'helm'"),
     ],
 )
-def test_flags_that_make_no_sense(flags: list[str], message: str, write: Write) -> None:
+def test_invalid_helm_flags_are_refused(flags: list[str], message: str, write: Write) -> None:
     write(ONE)
     run = CliRunner().invoke(cli, ["check", ".", *flags])
     assert run.exit_code == 2
@@ -636,7 +636,7 @@ def test_flags_that_make_no_sense(flags: list[str], message: str, write: Write) 
 
 @pytest.mark.medium
 @pytest.mark.usefixtures("helm")
-def test_settings_ask_for_it_too_but_only_the_command_line_runs_a_program(write: Write) -> None:
+def test_helm_settings_apply_but_only_the_command_line_runs_helm(write: Write) -> None:
     write({**ONE, "kcheck.yaml": "render: helm\nhelm_values: [more.yaml]\n", "more.yaml": "nodes: 123\n"})
     alone = CliRunner().invoke(cli, ["check", "."]).output
     assert "not read: kcheck.yaml:1: settings of a repository do not run helm; --render helm does\n" in alone
@@ -646,13 +646,13 @@ def test_settings_ask_for_it_too_but_only_the_command_line_runs_a_program(write:
     assert "pods = 123  (more.yaml:1:8 <- train/templates/job.yaml:6" in run.output
 
 
-def test_nothing_runs_unless_it_is_asked_for(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_helm_never_runs_unless_requested(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("something was run"))
     job = JOB.replace(".Release.Name", "randAlpha 5")
     assert "unrendered-chart" in names(check({**TRAIN, "train/templates/job.yaml": job}))
 
 
-def test_the_real_helm(check: Check) -> None:
+def test_findings_with_the_real_helm_have_places_in_templates_and_values(check: Check) -> None:
     if shutil.which("helm") is None:
         pytest.skip("helm is not installed")
     found = [f for f in check(ONE, RENDER).findings if f.rule == "docker-hub-image"]

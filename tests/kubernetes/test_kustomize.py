@@ -123,7 +123,7 @@ def workloads(write: Write, files: Mapping[str, str]) -> dict[str, dict[str, str
     return found
 
 
-def test_two_overlays_of_one_base(write: Write) -> None:
+def test_two_overlays_of_one_base_are_rendered(write: Write) -> None:
     found = workloads(write, OVERLAYS)
     blue, green = found["workload blue:Deployment/blue/web"], found["workload green:Deployment/green/web"]
     assert blue["pods"] == "2  (base/deployment.yaml:7:13)"
@@ -133,7 +133,7 @@ def test_two_overlays_of_one_base(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_one_cause_in_a_base_is_one_finding(check: Check) -> None:
+def test_one_cause_in_a_base_gives_one_finding(check: Check) -> None:
     files = {**OVERLAYS, "base/deployment.yaml": GPU.format(image="nginx:1.27"), "main.tf": AKS % "train"}
     result = check(files, Config(nodes={"": 1000}))
     (found,) = [finding for finding in result.findings if finding.rule == "docker-hub-image"]
@@ -141,7 +141,7 @@ def test_one_cause_in_a_base_is_one_finding(check: Check) -> None:
     assert found.object == "blue:DaemonSet/blue/agent/agent"
 
 
-def test_overlays_belong_to_the_cluster_beside_them(check: Check) -> None:
+def test_an_overlay_belongs_to_the_cluster_next_to_it(check: Check) -> None:
     files = {**OVERLAYS, "blue/main.tf": AKS % "blue", "green/main.tf": AKS % "green"}
     inventory = check(files).world.inventory
     assert {thing.id: cluster.root for thing, cluster in inventory.cluster_of.items()} == {
@@ -150,7 +150,7 @@ def test_overlays_belong_to_the_cluster_beside_them(check: Check) -> None:
     }
 
 
-def test_files_of_kustomizations_are_no_manifests_of_their_own(write: Write) -> None:
+def test_files_of_a_kustomization_are_not_separate_manifests(write: Write) -> None:
     files = {
         "kustomization.yaml": (
             "resources: [deployment.yaml]\npatches: [{path: more.yaml}]\nconfigMapGenerator: [{name: a, files: [job.yaml]}]\n"
@@ -271,7 +271,7 @@ def test_a_fix_writes_to_the_patch_that_gives_the_value(write: Write) -> None:
         ),
     ],
 )  # fmt: skip
-def test_parts_that_cannot_be_rendered_are_named(text: str, note: str, check: Check) -> None:
+def test_parts_that_cannot_be_rendered_are_named_as_skipped(text: str, note: str, check: Check) -> None:
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
     assert notes(result) == [f"kustomization.yaml:{note}"]
     assert [workload.id for workload in result.world.inventory.workloads] == [".:Deployment/web"]
@@ -288,11 +288,11 @@ def test_parts_that_cannot_be_rendered_are_named(text: str, note: str, check: Ch
         "resources: [a.yaml]\nreplacements: [{targets: [{select: {kind: Ingress}, fieldPaths: [data.x]}]}]",
     ],
 )
-def test_parts_that_change_no_verdict_are_not_named(text: str, check: Check) -> None:
+def test_parts_that_affect_no_check_are_not_named(text: str, check: Check) -> None:
     assert not notes(check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT}))
 
 
-def test_results_of_replacements_and_vars_are_unknown(check: Check) -> None:
+def test_values_set_by_replacements_and_vars_are_unknown(check: Check) -> None:
     image = "spec.template.spec.containers.[name=web].image"
     text = f"resources: [a.yaml]\nreplacements: [{{targets: [{{select: {{name: web}}, fieldPaths: ['{image}']}}]}}]\n"
     result = check({"kustomization.yaml": text, "a.yaml": DEPLOYMENT})
@@ -331,7 +331,7 @@ def test_kustomizations_of_other_tools_are_left_alone(check: Check) -> None:
 # --- trees that nobody should write
 
 
-def test_a_circle_is_an_error(check: Check) -> None:
+def test_a_circular_kustomization_is_an_error(check: Check) -> None:
     files = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"}
     assert messages(check(files)) == {
         "unreadable-file": [
@@ -342,7 +342,7 @@ def test_a_circle_is_an_error(check: Check) -> None:
 
 
 @pytest.mark.slow
-def test_kustomizations_that_multiply_end(check: Check) -> None:
+def test_kustomizations_that_multiply_are_stopped(check: Check) -> None:
     files = {"0/kustomization.yaml": "resources: [a.yaml]\n", "0/a.yaml": DEPLOYMENT}
     for level in range(1, 40):
         for side in "xy":
@@ -353,12 +353,12 @@ def test_kustomizations_that_multiply_end(check: Check) -> None:
     assert time.perf_counter() - begin < 60
 
 
-def test_a_long_chain_ends(check: Check) -> None:
+def test_a_long_chain_of_kustomizations_is_stopped(check: Check) -> None:
     files = {f"{i}/kustomization.yaml": f"resources: [../{i + 1}]\n" for i in range(300)}
     assert any("nested too deeply" in note for note in notes(check(files)))
 
 
-def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Check) -> None:
+def test_a_patch_of_a_generated_config_map_leaves_nothing_unread(check: Check) -> None:
     files = {
         "kustomization.yaml": "resources: [a.yaml]\nconfigMapGenerator: [{name: env, literals: [a=b]}]\npatches: [{path: p.yaml}]\n",
         "a.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n",
@@ -368,12 +368,12 @@ def test_a_patch_of_a_generated_config_map_is_for_what_exists(check: Check) -> N
 
 
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "PersistentVolumeClaim"])
-def test_broken_objects_of_irrelevant_kinds_are_not_reported(kind: str, check: Check) -> None:
+def test_broken_objects_of_irrelevant_kinds_in_a_kustomization_are_not_reported(kind: str, check: Check) -> None:
     text = f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: a}}\ndata: [\n"
     assert check({"a.yaml": text}).findings == []
 
 
-def test_aliases_of_aliases_in_a_patch_end(check: Check) -> None:
+def test_nested_aliases_in_a_patch_are_stopped(check: Check) -> None:
     lines = [f"    x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 9)}]" for i in range(1, 12)]
     bomb = "\n".join(
         ["    apiVersion: apps/v1", "    kind: Deployment", "    metadata: {name: web}", "    x0: &x0 [a]", *lines]
@@ -384,7 +384,7 @@ def test_aliases_of_aliases_in_a_patch_end(check: Check) -> None:
     assert any("aliases stand for more than 20,000 values" in text for text in told)
 
 
-def test_a_base_outside_of_the_given_path_is_read(write: Write) -> None:
+def test_a_base_outside_the_given_path_is_read(write: Write) -> None:
     write(OVERLAYS)
     for path in ("blue", "blue/kustomization.yaml"):
         assert labels(render(path)) == ["blue:Deployment/web"]
@@ -399,7 +399,7 @@ def test_links_are_followed(write: Write) -> None:
     assert "circular" in rendering.manifests.problems[0].message
 
 
-def test_documents_that_no_rule_looks_at_are_never_parsed(write: Write) -> None:
+def test_documents_of_irrelevant_kinds_are_never_parsed(write: Write) -> None:
     config_map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: [[[}\n"
     text = "resources: [a.yaml]\npatches: [{path: p.yaml}, {path: q.yaml, target: {kind: ConfigMap}}]\n"
     write({"kustomization.yaml": text, "a.yaml": f"{config_map}---{DEPLOYMENT}", "p.yaml": config_map, "q.yaml": "[[}"})
@@ -508,7 +508,7 @@ def kubectl() -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_renders_as_kubectl_does(case: str, write: Write, kubectl: str) -> None:
+def test_kcheck_renders_kustomizations_as_kubectl_does(case: str, write: Write, kubectl: str) -> None:
     write({"web.yaml": WEB, **CASES[case]})
     command = [kubectl, "kustomize", "--load-restrictor", "LoadRestrictionsNone", "."]
     run = subprocess.run(command, capture_output=True, check=False)

@@ -35,7 +35,7 @@ spec:
 """
 
 
-def test_a_placeholder_is_an_input_that_is_missing(read: Read) -> None:
+def test_a_placeholder_is_a_missing_input(read: Read) -> None:
     (job,) = read({"train.yaml": JOB}).workloads
     template = job.templates[0]
     assert template.gpus == Unknown("`$GPU_PER_NODE` is a placeholder", template.gpus.origin)
@@ -47,7 +47,7 @@ def test_a_placeholder_is_an_input_that_is_missing(read: Read) -> None:
     assert job.id == "train.yaml:Job/${NAME}"
 
 
-def test_a_default_is_the_value_but_no_fix_replaces_it(read: Read) -> None:
+def test_a_placeholder_default_is_the_value_but_never_replaced_by_a_fix(read: Read) -> None:
     (job,) = read({"train.yaml": JOB}).workloads
     assert known(job.retries) == 4
     assert job.retries.origin is not None
@@ -58,7 +58,7 @@ def test_a_default_is_the_value_but_no_fix_replaces_it(read: Read) -> None:
     "text",
     ["run --nodes $WORKERS", "echo <x> y", "a$1b", "price: 5$", "a#b", "100%", "$", "$(( 1 + 2 ))", "a < b > c"],
 )
-def test_texts_for_shells_and_people_are_literals(text: str) -> None:
+def test_text_for_shells_and_people_is_not_a_placeholder(text: str) -> None:
     assert not placeholders.first(text)
 
 
@@ -99,7 +99,7 @@ def test_rules_on_tags_judge_the_known_part(image: str, rules: set[str], check: 
 
 
 @pytest.mark.parametrize(("asked", "decided"), [("$GPU_PER_NODE", True), ("$OTHER", False), ("8", False)])
-def test_the_same_placeholder_is_the_same_number(asked: str, decided: bool, check: Check) -> None:
+def test_equal_placeholders_have_equal_values(asked: str, decided: bool, check: Check) -> None:
     result = check({"job.yaml": f"{JOB}            requests: {{nvidia.com/gpu: {asked}}}\n"})
     rule = "gpu-request-not-equal-limit"
     assert rule not in [finding.rule for finding in result.findings]
@@ -122,7 +122,7 @@ spec:
 """
 
 
-def test_flags_that_are_filled_in_are_unknown(read: Read) -> None:
+def test_flags_with_placeholders_are_unknown(read: Read) -> None:
     (autoscaler,) = read({"ca.yaml": AUTOSCALER}).autoscalers
     assert isinstance(autoscaler.max_nodes, Unknown)
     assert autoscaler.max_nodes.reason == "`${MAX_NODES}` is a placeholder"
@@ -150,7 +150,7 @@ spec: {maxPods: "${PODS}"}
 AKS = 'resource "azurerm_kubernetes_cluster" "main" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
 
 
-def test_objects_of_karpenter_with_placeholders_are_survived(check: Check) -> None:
+def test_karpenter_objects_with_placeholders_cause_no_bug(check: Check) -> None:
     assert not check({"pool.yaml": POOL, "main.tf": AKS}).bugs
 
 
@@ -170,7 +170,7 @@ spec:
 """
 
 
-def test_template_without_logic_is_read_with_unknown_values(check: Check) -> None:
+def test_a_template_without_logic_is_read_with_unknown_values(check: Check) -> None:
     result = check({"job.yaml": TEMPLATE})
     assert not result.bugs
     (job,) = result.world.inventory.workloads
@@ -184,7 +184,7 @@ def test_template_without_logic_is_read_with_unknown_values(check: Check) -> Non
 @pytest.mark.parametrize(
     "line", ["{% if x %}", "{{- if .x }}", "{{ .Values.labels }}", '{{ include "a" . }}', "{{ all }}"]
 )
-def test_other_templates_are_set_apart(line: str, check: Check) -> None:
+def test_templates_with_logic_are_skipped_and_reported(line: str, check: Check) -> None:
     result = check({"job.yaml": f"{TEMPLATE}{line}\n"})
     assert result.world.inventory.workloads == []
     assert [finding.rule for finding in result.findings] == ["templated-manifests"]

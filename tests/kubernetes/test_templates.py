@@ -206,13 +206,13 @@ def decoded(output: str) -> dict[str, str]:
     return {case: base64.b64decode(data[f"c{i}"]).decode() for i, case in enumerate(CASES)}
 
 
-def test_templates_render_as_by_helm(write: Write) -> None:
+def test_built_in_rendering_equals_the_recorded_helm_output(write: Write) -> None:
     write_cases(write)
     assert decoded(rendered()) == CASES
 
 
 @pytest.mark.medium
-def test_helm_makes_the_same_of_the_cases(write: Write) -> None:
+def test_helm_still_gives_the_recorded_output(write: Write) -> None:
     write_cases(write)
     done = by_helm()
     assert done.stderr == ""
@@ -232,7 +232,7 @@ def test_unsupported_templates_are_refused(template: str, write: Write) -> None:
         assert by_helm().returncode  # without those that helm prints for ever
 
 
-def test_random_texts_have_one_in_their_place(write: Write) -> None:
+def test_random_text_is_replaced_by_fixed_text(write: Write) -> None:
     names = 'a: {{ include "random" . | quote }}\nb: {{ randAlphaNum 5 | lower }}\nc: {{ now | date "2006" }}-{{ now | unixEpoch }}\n'
     write({"Chart.yaml": CHART, "templates/_a.tpl": HELPERS, "templates/a.yaml": f"{JOB}{names}d: {{{{ uuidv4 }}}}\n"})
     own = yaml.safe_load(rendered())
@@ -253,7 +253,7 @@ data:
 
 
 @pytest.mark.parametrize("program", [rendered, lambda: by_helm().stdout])
-def test_files_beside_the_templates(program: Callable[[], str], write: Write) -> None:
+def test_templates_can_read_files_of_the_chart(program: Callable[[], str], write: Write) -> None:
     files = {
         "scripts/run.sh": "set -e\necho a",
         "scripts/deep/b.sh": "no",
@@ -265,12 +265,12 @@ def test_files_beside_the_templates(program: Callable[[], str], write: Write) ->
 
 
 @pytest.mark.parametrize("values", ["null\n...\n", "", "# nothing\n", "~\n"])
-def test_values_may_be_empty(values: str, write: Write) -> None:
+def test_empty_chart_values_are_accepted(values: str, write: Write) -> None:
     write({"Chart.yaml": CHART, "values.yaml": values, "templates/a.yaml": JOB + "a: {{ .Values.a | default 3 }}\n"})
     assert yaml.safe_load(rendered())["a"] == 3
 
 
-def test_ignored_files_are_left_to_helm(write: Write) -> None:
+def test_files_ignored_by_helm_are_not_rendered(write: Write) -> None:
     write({"Chart.yaml": CHART, ".helmignore": "# a\n*.yaml\n", "templates/a.yaml": JOB})
     with pytest.raises(TemplateError, match=r"\.helmignore"):
         rendered()
@@ -290,7 +290,7 @@ def test_a_chart_is_checked_by_default(check: Check) -> None:
     assert found.message.startswith("Job train needs 250 ")
 
 
-def test_an_action_may_end_on_a_later_line(check: Check) -> None:
+def test_a_template_action_can_end_on_a_later_line(check: Check) -> None:
     template = (
         TRAIN["train/templates/job.yaml"] + "{{- if and\n  .Values.nodes\n  .Values.image }}\n# a comment\n{{- end }}\n"
     )
@@ -310,7 +310,7 @@ def test_a_refused_chart_is_named(check: Check) -> None:
 
 
 @pytest.mark.parametrize("image", ["image: ''\n", "", "image:\n", "image: :1.4\n"])
-def test_a_chart_without_an_image_of_its_own_is_for_values_of_users(image: str, check: Check) -> None:
+def test_a_chart_without_its_own_image_is_not_rendered(image: str, check: Check) -> None:
     result = check({**TRAIN, "train/values.yaml": f"{image}nodes: 250\n"})
     (one,) = result.judged.skipped
     assert (one.path, one.line, one.reason) == (
@@ -337,7 +337,7 @@ PARTS = st.sampled_from([
 @given(st.lists(PARTS, max_size=30).map(" ".join) | st.text())
 @example('{{ define "a" }}{{ else }}{{ end }}')
 @example("{{ range $a, $b, $c := . }}{{ end }}")
-def test_any_template_is_rendered_or_refused(text: str) -> None:
+def test_every_template_is_rendered_or_refused(text: str) -> None:
     values = {"list": [1.0, "a", None], "map": {"a": {"b": "c"}}}
     for template in (text, f"{{{{ {text} }}}}"):
         with suppress(TemplateError):
@@ -354,6 +354,6 @@ ANY = st.recursive(
 @pytest.mark.medium
 @settings(max_examples=500)
 @given(st.sampled_from(sorted(FUNCTIONS)), st.lists(ANY, max_size=4))
-def test_any_call_has_a_result_or_is_refused(name: str, arguments: list[object]) -> None:
+def test_every_template_call_has_a_result_or_is_refused(name: str, arguments: list[object]) -> None:
     with suppress(TemplateError):
         call(name, arguments)

@@ -36,7 +36,7 @@ def under(path: str, beside: str = "", pod: str = POD) -> str:
         ("spec.podTemplate", "{replicas: 2, maxReplicas: 9}"[1:-1].replace(", ", "\n  "), 9),
     ],
 )
-def test_template_of_an_unknown_kind(read: Read, path: str, beside: str, pods: int | None) -> None:
+def test_the_pod_template_of_an_unknown_kind_is_found(read: Read, path: str, beside: str, pods: int | None) -> None:
     (workload,) = read({"one.yaml": manifest("example.org/Thing", under(path, beside))}).workloads
     assert known(workload.pods) == pods
     assert known(workload.gpus) == 8
@@ -44,25 +44,25 @@ def test_template_of_an_unknown_kind(read: Read, path: str, beside: str, pods: i
     assert [known(image.text) for image in workload.images] == ["quay.io/example/train:1"]
 
 
-def test_unknown_number_of_pods_names_the_missing_field(read: Read) -> None:
+def test_an_unknown_pod_count_names_the_missing_field(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("example.org/Thing", under("spec.worker.template"))}).workloads
     assert isinstance(workload.pods, Unknown)
     assert "`spec.worker.replicas` is not set" in workload.pods.reason
 
 
-def test_the_only_number_further_up_counts(read: Read) -> None:
+def test_a_single_count_above_the_template_is_the_pod_count(read: Read) -> None:
     spec = under("spec.group.template") + "\n  replicas: 3"
     (workload,) = read({"one.yaml": manifest("example.org/Thing", spec)}).workloads
     assert known(workload.pods) == 3
 
 
-def test_a_factor_further_up_leaves_the_number_open(read: Read) -> None:
+def test_a_second_count_above_the_template_leaves_the_pod_count_unknown(read: Read) -> None:
     spec = under("spec.group.template", "replicas: 3") + "\n  size: 4"
     (workload,) = read({"one.yaml": manifest("example.org/Thing", spec)}).workloads
     assert known(workload.pods) is None
 
 
-def test_roles_in_a_list_have_names(read: Read) -> None:
+def test_roles_in_a_list_keep_their_names(read: Read) -> None:
     roles = "".join(
         f"    - name: {role}\n      replicas: {count}\n      template:\n        {indented(POD, 8)}\n"
         for role, count in (("prefill", 2), ("decode", 5))
@@ -106,7 +106,7 @@ def test_app_wrappers_hold_whole_objects(read: Read) -> None:
 
 
 @pytest.mark.parametrize(("suspended", "known_gang"), [(True, False), (False, True)])
-def test_a_suspended_app_wrapper_is_started_by_something_else(suspended: bool, known_gang: bool, read: Read) -> None:
+def test_a_suspended_app_wrapper_may_be_a_gang(suspended: bool, known_gang: bool, read: Read) -> None:
     job = manifest("batch/Job", under("spec.template", "parallelism: 4"))
     spec = f"spec:\n  suspend: {str(suspended).lower()}\n  components:\n    - template:\n        {indented(job, 8)}"
     (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec)}).workloads
@@ -137,7 +137,7 @@ def test_rules_judge_pods_of_unknown_kinds(check: Check) -> None:
     assert "docker-hub-image" in names(check({"one.yaml": text}))
 
 
-def test_an_old_version_of_a_kind_keeps_its_pods_elsewhere(read: Read) -> None:
+def test_an_old_version_of_a_kind_has_its_pods_in_another_field(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("kubeflow.org/MPIJob", under("spec.template", "replicas: 4"))}).workloads
     assert (known(workload.pods), workload.batch) == (4, True)
 
@@ -145,7 +145,7 @@ def test_an_old_version_of_a_kind_keeps_its_pods_elsewhere(read: Read) -> None:
 # --- elastic jobs
 
 
-def test_elastic_pytorch_job_grows_to_its_most(read: Read) -> None:
+def test_an_elastic_pytorch_job_counts_its_maximum_pods(read: Read) -> None:
     spec = under("spec.pytorchReplicaSpecs.Worker.template", "replicas: 2")
     (job,) = read(
         {"one.yaml": manifest("kubeflow.org/PyTorchJob", f"{spec}\n  elasticPolicy: {{maxReplicas: 64}}")}
@@ -206,7 +206,7 @@ def test_spark_executors_grow_by_dynamic_allocation(read: Read) -> None:
     assert {one.role: known(one.count) for one in job.templates} == {"driver": 1, "executor": 80}
 
 
-def test_spark_pods_cannot_be_fixed_in_place(check: Check) -> None:
+def test_spark_pods_are_not_edited_in_place(check: Check) -> None:
     spec = "spec:\n  image: spark:3\n  driver: {}\n  executor: {instances: 2, gpu: {name: nvidia.com/gpu, quantity: 8}}"
     result = check({"one.yaml": manifest("sparkoperator.k8s.io/SparkApplication", spec)})
     assert not [finding for finding in result.findings if finding.fix is not None]
@@ -224,7 +224,9 @@ SCALED = "spec:\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name
         ("autoscaling/HorizontalPodAutoscaler", "other", "maxReplicas: 40", 2),
     ],
 )
-def test_scaled_deployments_have_their_most_pods(read: Read, kind: str, name: str, most: str, pods: int | None) -> None:
+def test_scaled_deployments_count_their_maximum_pods(
+    read: Read, kind: str, name: str, most: str, pods: int | None
+) -> None:
     tree = {
         "one.yaml": manifest("apps/Deployment", under("spec.template", "replicas: 2")),
         "scaler.yaml": manifest(kind, SCALED.format(name=name, most=most), meta="name: scaler"),
@@ -233,7 +235,7 @@ def test_scaled_deployments_have_their_most_pods(read: Read, kind: str, name: st
     assert known(workload.pods) == pods
 
 
-def test_scaler_in_another_folder_is_ignored(read: Read) -> None:
+def test_a_pod_autoscaler_in_another_folder_is_ignored(read: Read) -> None:
     tree = {
         "a/one.yaml": manifest("apps/Deployment", under("spec.template", "replicas: 2")),
         "b/scaler.yaml": manifest(
@@ -267,7 +269,7 @@ def test_checks_of_a_pool_with_an_unknown_cluster_name_their_input(check: Check)
     assert all(one.missing for one in result.undecided)
 
 
-def test_a_profile_makes_a_namespace_with_a_quota(read: Read) -> None:
+def test_a_kubeflow_profile_gives_a_namespace_with_a_quota(read: Read) -> None:
     spec = "spec: {resourceQuotaSpec: {hard: {requests.nvidia.com/gpu: 8}}}"
     found = read({"one.yaml": manifest("kubeflow.org/Profile", spec, meta="name: vision")})
     assert [known(one.name) for one in found.namespaces] == ["vision"]
@@ -276,6 +278,6 @@ def test_a_profile_makes_a_namespace_with_a_quota(read: Read) -> None:
     ]
 
 
-def test_a_profile_without_a_quota_is_a_namespace(read: Read) -> None:
+def test_a_kubeflow_profile_without_a_quota_gives_a_namespace(read: Read) -> None:
     found = read({"one.yaml": manifest("kubeflow.org/Profile", "spec: {resourceQuotaSpec: {}}", meta="name: vision")})
     assert (len(found.namespaces), len(found.limits)) == (1, 0)

@@ -147,7 +147,7 @@ KINDS: dict[str, tuple[str, dict[str, int]]] = {
 }  # fmt: skip
 
 
-def test_every_kind_is_tested() -> None:
+def test_the_tests_cover_every_workload_kind() -> None:
     assert set(KINDS) == set(profiles.workloads())
 
 
@@ -213,7 +213,7 @@ def test_a_job_runs_no_more_pods_than_it_completes(read: Read) -> None:
     assert (known(job.deadline), known(job.ttl), known(job.retries)) == (3600, 60, 6)
 
 
-def test_lists_hold_objects(read: Read) -> None:
+def test_workloads_in_a_list_are_read(read: Read) -> None:
     item = textwrap.indent(manifest("Pod", POD), "    ")
     text = f"apiVersion: v1\nkind: List\nitems:\n  -\n{item}  -\n{item.replace('name: train', 'name: other', 1)}"
     assert [known(one.name) for one in read({"one.yaml": text}).workloads] == ["train", "other"]
@@ -257,7 +257,7 @@ POLICIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_policies_of_jobs_are_read(kind: str, read: Read) -> None:
+def test_job_policies_are_read(kind: str, read: Read) -> None:
     spec, wanted = POLICIES[kind]
     text = manifest(kind, spec).replace("/v1\nkind: MPIJob", "/v2beta1\nkind: MPIJob")  # v1 has no such policy
     (job,) = read({"one.yaml": text}).workloads
@@ -295,7 +295,7 @@ EIGHT = "resources: {limits: {nvidia.com/gpu: 8}}"
         ('gpus: "{{ gpus }}"\n  gpusPerNode: 8', "", None, None, None),
     ],
 )
-def test_the_mpi_v1alpha1_jobs_have_one_template(
+def test_mpi_v1alpha1_jobs_have_one_template(
     spec: str, resources: str, workers: int | None, gpus: int | None, slots: int | None, read: Read
 ) -> None:
     text = FIRST_MPI.replace("SPEC", spec).replace("RESOURCES", resources or "tty: false")
@@ -324,7 +324,7 @@ def test_queues_and_gangs_are_read(
     assert (known(job.queue), known(job.queue_system), known(job.gang)) == (queue, system, gang)
 
 
-def test_a_job_is_rigid_where_its_pods_meet(read: Read) -> None:
+def test_a_job_whose_pods_connect_is_rigid(read: Read) -> None:
     spec = """
     spec:
       completionMode: Indexed
@@ -342,7 +342,7 @@ def test_a_job_is_rigid_where_its_pods_meet(read: Read) -> None:
 
 
 @pytest.mark.parametrize(("nodes", "rigid"), [("8:16", False), ("16:16", True), ("16", True)])
-def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read) -> None:
+def test_torchrun_can_start_with_fewer_nodes(nodes: str, rigid: bool, read: Read) -> None:
     spec = f"""
     spec:
       completionMode: Indexed
@@ -371,7 +371,9 @@ def test_torchrun_may_begin_with_fewer_nodes(nodes: str, rigid: bool, read: Read
         ("apps/Deployment", "replicas: 4", "resources: {limits: {nvidia.com/gpu: 8}}\n          env: [{name: WORLD_SIZE, value: '32'}]", True),
     ],
 )  # fmt: skip
-def test_pods_of_one_world_wait_for_each_other(kind: str, pods: str, container: str, rigid: bool, read: Read) -> None:
+def test_pods_of_one_process_group_wait_for_each_other(
+    kind: str, pods: str, container: str, rigid: bool, read: Read
+) -> None:
     spec = f"spec:\n  {pods}\n  template:\n    spec:\n      containers:\n        - name: a\n          image: a\n          {container}"
     (workload,) = read({"one.yaml": manifest(kind, spec)}).workloads
     assert known(workload.rigid) is rigid
@@ -423,7 +425,7 @@ def test_each_replica_of_a_leader_worker_set_is_a_gang(replicas: str, rigid: boo
     assert known(workload.rigid) is rigid
 
 
-def test_a_ray_job_on_another_cluster_is_its_submitter(read: Read) -> None:
+def test_a_ray_job_on_another_cluster_is_only_its_submitter(read: Read) -> None:
     spec = f"spec:\n  clusterSelector: {{ray.io/cluster: big}}\n  submitterPodTemplate:\n    {indented(POD, 4)}"
     texts = (spec, "spec: {entrypoint: python train.py, clusterSelector: {ray.io/cluster: big}}")
     found = read({f"{i}.yaml": manifest("ray.io/RayJob", text) for i, text in enumerate(texts)}).workloads
@@ -440,7 +442,9 @@ def test_a_ray_job_on_another_cluster_is_its_submitter(read: Read) -> None:
         ("podset-group-name: all", None, None),
     ],
 )
-def test_kueue_keeps_pods_together(annotation: str, packed: str | None, topology: str | None, read: Read) -> None:
+def test_kueue_topology_annotations_are_read(
+    annotation: str, packed: str | None, topology: str | None, read: Read
+) -> None:
     meta = f"name: a\nannotations: {{kueue.x-k8s.io/{annotation}}}"
     (workload,) = read({"one.yaml": manifest("Pod", POD, meta=meta)}).workloads
     (pods,) = workload.templates
@@ -499,7 +503,7 @@ resource "kubernetes_job" "job" {
 """
 
 
-def test_unknown_parts_in_terraform_stay_unknown(read: Read) -> None:
+def test_unknown_parts_of_terraform_workloads_stay_unknown(read: Read) -> None:
     by_name: dict[Any, Workload] = {known(one.name): one for one in read({"main.tf": HCL}).workloads}
     master, worker = by_name["train"].templates
     assert (known(master.count), known(master.gpus), known(master.cpu)) == (1, 8, 500)
@@ -515,7 +519,7 @@ def test_unknown_parts_in_terraform_stay_unknown(read: Read) -> None:
 # --- pods
 
 
-def test_requests_are_limits_where_nothing_else_is_written(read: Read) -> None:
+def test_limits_are_the_requests_where_only_limits_are_written(read: Read) -> None:
     template = one_pod(
         """
         initContainers:
@@ -530,7 +534,7 @@ def test_requests_are_limits_where_nothing_else_is_written(read: Read) -> None:
     assert known(template.memory) == 512 * 2**20 + 3 * 10**9
 
 
-def test_shares_of_cards_are_no_cards(read: Read) -> None:
+def test_gpu_slices_are_not_counted_as_gpus(read: Read) -> None:
     template = one_pod("containers: [{name: a, image: a, resources: {limits: {nvidia.com/mig-1g.5gb: 2}}}]", read)
     assert (known(template.gpus), template.shares) == (0, True)
 
@@ -543,7 +547,7 @@ def test_amounts_that_are_not_numbers_are_unknown(read: Read) -> None:
     assert isinstance(template.cpu, Unknown)
 
 
-def test_affinity_is_one_of_several_terms(read: Read) -> None:
+def test_affinity_with_several_terms_is_read_as_alternatives(read: Read) -> None:
     template = one_pod(
         """
         nodeSelector: {disk: ssd}
@@ -567,7 +571,7 @@ def test_affinity_is_one_of_several_terms(read: Read) -> None:
     )
 
 
-def test_ports_anti_affinity_and_memory(read: Read) -> None:
+def test_ports_and_anti_affinity_and_shared_memory_are_read(read: Read) -> None:
     template = one_pod(
         """
         hostNetwork: true
@@ -608,7 +612,7 @@ def test_quantities_are_rounded_up(number: int, suffix: str, times: int) -> None
 
 @pytest.mark.medium
 @given(st.text(max_size=8))
-def test_any_text_is_a_quantity_or_not(text: str) -> None:
+def test_every_text_is_a_quantity_or_is_refused(text: str) -> None:
     try:
         number = quantity(text)
     except ValueError:
@@ -662,14 +666,14 @@ def test_a_trainjob_has_the_pods_of_its_runtime(read: Read) -> None:
     assert known(job.processes) == "8"
 
 
-def test_a_trainjob_says_otherwise_than_its_runtime(read: Read) -> None:
+def test_a_trainjob_overrides_its_runtime(read: Read) -> None:
     own = "numNodes: 4, resourcesPerNode: {requests: {cpu: 2, memory: 4Gi}}"
     (job,) = read({"one.yaml": RUNTIME + TRAIN_JOB.replace("numNodes: 4", own)}).workloads
     (pods,) = job.templates
     assert (known(pods.cpu), known(pods.memory), known(pods.gpus)) == (3000, 5 << 30, 0)
 
 
-def test_a_trainjob_has_the_runtime_beside_it(read: Read) -> None:
+def test_a_trainjob_uses_the_runtime_in_its_folder(read: Read) -> None:
     other = RUNTIME.replace("cpu: 4,", "cpu: 64,")
     files = {"a/runtime.yaml": RUNTIME, "a/job.yaml": TRAIN_JOB, "b/runtime.yaml": other, "b/job.yaml": TRAIN_JOB}
     found = {job.place.source.path: known(job.templates[0].cpu) for job in read(files).workloads}
@@ -736,6 +740,6 @@ def test_patches_of_a_trainjob_are_known_without_its_runtime(form: str, read: Re
     assert isinstance(pods.safe_to_evict, Unknown)
 
 
-def test_a_trainjob_without_its_runtime_leaves_the_pods_open(read: Read) -> None:
+def test_a_trainjob_without_its_runtime_has_unknown_pods(read: Read) -> None:
     (job,) = read({"one.yaml": RUNTIME.replace("name: whole", "name: other") + TRAIN_JOB}).workloads
     assert isinstance(job.templates[0].selection, Unknown)

@@ -31,7 +31,7 @@ def page(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("of", ["subnet", "subnet-too-small", "eks.subnet.reserved"])
-def test_steps_are_printed_with_places_and_the_source(of: str) -> None:
+def test_calculation_steps_are_printed_with_places_and_source(of: str) -> None:
     first = " ".join(page(of, EKS).split())
     for part in (
         "It is hit at 24 nodes; the target is 63.",
@@ -46,7 +46,7 @@ def test_steps_are_printed_with_places_and_the_source(of: str) -> None:
     assert re.search(r"max_nodes = 60 \(\S*main\.tf:58:20\)", first)
 
 
-def test_the_target_that_is_asked_for_is_compared() -> None:
+def test_the_calculation_compares_with_the_requested_target() -> None:
     assert "the target is 30." in page("subnet", EKS, "--nodes", "30")
 
 
@@ -54,17 +54,17 @@ def test_a_rule_without_a_wall_has_its_page_only() -> None:
     assert page("gang-missing", EKS) == page("gang-missing")
 
 
-def test_a_rule_with_a_wall_has_both() -> None:
+def test_explain_shows_the_rule_page_and_its_calculation() -> None:
     alone, both = page("subnet-too-small"), page("subnet-too-small", EKS)
     assert both.startswith(alone)
     assert len(both) > len(alone)
 
 
-def test_a_tree_without_that_wall_says_so() -> None:
+def test_explain_says_so_if_a_tree_lacks_that_wall() -> None:
     assert page("kubenet-routes", EKS) == "No such wall here: kubenet-routes.\n"
 
 
-def test_inputs_of_walls_are_words() -> None:
+def test_inputs_of_walls_are_words_of_the_rules() -> None:
     words = {f"{subject}.{field.name}" for subject, fields in SUBJECTS.items() for field in fields}
     assert {one for own in profiles.mechanisms().values() for one in own["inputs"]} - words == set()
 

@@ -31,7 +31,7 @@ def printed(form: str, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_page_and_other_formats_agree(example: str) -> None:
+def test_the_capacity_page_and_other_formats_agree(example: str) -> None:
     with chdir(ROOT / "examples" / example):
         page, found = Page(printed("html")[1]), json.loads(printed("json")[1])
         text = " ".join(printed("text")[1].split())
@@ -51,13 +51,13 @@ def test_page_and_other_formats_agree(example: str) -> None:
             assert f"{quota['needed']:,} {quota['unit']}" in page.text
 
 
-def test_the_first_limit_says_how_it_is_moved() -> None:
+def test_the_page_says_how_to_raise_the_first_limit() -> None:
     with chdir(ROOT / "examples" / "ack-training"):
         page = Page(printed("html")[1])
     assert "To move the first limit: raise the quota of custom routes (up to 1,000), or Terway" in page.text
 
 
-def test_several_clusters_share_a_page(write: Write) -> None:
+def test_several_clusters_share_a_capacity_page(write: Write) -> None:
     write({"a/main.tf": BARE, "b/main.tf": BARE})
     page = Page(printed("html", "--nodes", "50")[1])
     assert page.foreign() == []
@@ -81,7 +81,7 @@ def test_clusters_of_one_module_have_different_titles(command: str, write: Write
     assert all(title in page.text for title in titles)
 
 
-def test_limits_that_are_not_known_are_listed_with_the_reason(write: Write) -> None:
+def test_unknown_limits_are_listed_with_the_reason(write: Write) -> None:
     pool = 'variable "most" {}\nresource "aws_eks_node_group" "gpu" {\n  cluster_name = aws_eks_cluster.main.name\n  subnet_ids = [var.subnet]\n  scaling_config { max_size = var.most }\n}\nvariable "subnet" {}\n'
     write({"main.tf": BARE + pool})
     page = Page(printed("html")[1])
@@ -89,7 +89,7 @@ def test_limits_that_are_not_known_are_listed_with_the_reason(write: Write) -> N
     assert "not known: " in page.text
 
 
-def test_without_a_cluster_the_page_says_so(write: Write) -> None:
+def test_the_page_says_that_there_is_no_cluster(write: Write) -> None:
     write({"main.tf": ""})
     code, out, err = printed("html")
     assert (code, err) == (0, "kcheck: no cluster found here.\n")
@@ -97,7 +97,7 @@ def test_without_a_cluster_the_page_says_so(write: Write) -> None:
     assert printed("svg")[:2] == (0, "")
 
 
-def test_a_picture_alone_says_which_cluster_it_is_of() -> None:
+def test_a_separate_picture_names_its_cluster() -> None:
     with chdir(ROOT / "examples" / "gke-training"):
         root = ElementTree.fromstring(printed("svg")[1])  # noqa: S314 - our own
     text = " ".join(" ".join(root.itertext()).split())
@@ -106,7 +106,7 @@ def test_a_picture_alone_says_which_cluster_it_is_of() -> None:
     assert "var(" not in text, "few programs but browsers know variables"
 
 
-def test_a_picture_is_of_one_cluster(write: Write) -> None:
+def test_a_picture_shows_one_cluster(write: Write) -> None:
     write({"a/main.tf": BARE, "b/main.tf": BARE})
     code, out, err = printed("svg")
     assert (code, out) == (2, "")

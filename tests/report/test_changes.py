@@ -76,7 +76,7 @@ def test_a_change_is_summarized_in_one_line(old: str, new: str, line: str, write
     assert changes(write, text, text.replace(old, new)) == [line]
 
 
-def test_clusters_come_and_go(write: Write) -> None:
+def test_new_and_removed_clusters_are_reported(write: Write) -> None:
     text = CLUSTER.replace("NAME", "train")
     assert changes(write, text, "") == ["train is gone"]
     assert changes(write, "", text) == [
@@ -86,7 +86,7 @@ def test_clusters_come_and_go(write: Write) -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("form", ["markdown", "github"])
-def test_comments_begin_with_the_changes(form: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pull_request_comments_begin_with_the_changes(form: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     text = CLUSTER.replace("NAME", "train")
     folder = write({"main.tf": text})
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))

@@ -111,7 +111,7 @@ def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
     return "".join(parts) + text[at:]
 
 
-def test_sarif_fixes_are_the_edits(report: Report) -> None:
+def test_sarif_fixes_equal_the_edits(report: Report) -> None:
     fixable = {finding.rule: finding for finding in report.findings if finding.fix is not None}
     seen = set()
     for result in sarif(report)["results"]:
@@ -134,7 +134,7 @@ def test_sarif_fixes_are_the_edits(report: Report) -> None:
 
 
 @pytest.mark.slow
-def test_junit_fits_its_schema_and_counts_its_cases(report: Report) -> None:
+def test_junit_output_fits_its_schema_and_counts_its_cases(report: Report) -> None:
     schema = xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd")
     text = report.render("junit")
     schema.validate(text)
@@ -151,7 +151,7 @@ def test_junit_fits_its_schema_and_counts_its_cases(report: Report) -> None:
     assert len(list(top.iter("skipped"))) == expected
 
 
-def test_concise_has_a_line_for_each_finding(report: Report) -> None:
+def test_the_concise_format_has_one_line_per_finding(report: Report) -> None:
     lines = report._replace(quiet=True).render("concise").splitlines()
     assert len(lines) == len(report.findings)
     for line, finding in zip(lines, report.findings, strict=True):
@@ -159,7 +159,7 @@ def test_concise_has_a_line_for_each_finding(report: Report) -> None:
     assert lines == report.render("concise").splitlines()[: len(lines)]
 
 
-def test_rdjson_has_safe_fixes_as_suggestions(report: Report) -> None:
+def test_rdjson_contains_safe_fixes_as_suggestions(report: Report) -> None:
     """https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto: columns are bytes, ends exclusive."""
     data = json.loads(report.render("rdjson"))
     assert data["source"]["name"] == "kcheck"
@@ -249,7 +249,7 @@ def cells(row: str) -> list[str]:
     return re.split(r"(?<!\\)\|", row)
 
 
-def test_markdown_is_a_table_whatever_a_message_holds(report: Report) -> None:
+def test_markdown_stays_a_table_for_any_message(report: Report) -> None:
     text = forges.markdown(report)
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(len(cells(row)) == 6 for row in rows)
@@ -283,7 +283,7 @@ def test_fingerprints_survive_moved_lines_and_sizes(write: Write) -> None:
     assert not set(other.values()) & set(first.values())
 
 
-def test_two_of_one_kind_have_two_fingerprints(write: Write) -> None:
+def test_two_findings_of_one_rule_have_two_fingerprints(write: Write) -> None:
     write({"a.tf": 'resource "x" "y" {\n', "b.yaml": "kind: Pod\napiVersion: v1\nx: [\n"})
     data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json"]).stdout)
     keys = [item["fingerprint"] for item in data["findings"]]
@@ -298,7 +298,7 @@ def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_github_format_is_chosen_automatically(write: Write) -> None:
+def test_the_github_format_is_chosen_automatically(write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     summary = folder / "summary.md"
     summary.write_text("before\n")
@@ -321,7 +321,7 @@ def test_a_summary_that_cannot_be_written_is_reported(write: Write) -> None:
     assert "::error file=" in out
 
 
-def test_several_formats_in_one_run(write: Write) -> None:
+def test_one_run_can_write_several_formats(write: Write) -> None:
     folder = write({"main.tf": CLUSTER})
     code, out, _ = run(*(f"--output-file={name}=out.{name}" for name in FORMATS))
     assert code == 1
@@ -332,7 +332,7 @@ def test_several_formats_in_one_run(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
-def test_names_that_are_not_unicode(name: str, write: Write) -> None:
+def test_file_names_that_are_not_unicode_are_printed_in_every_format(name: str, write: Write) -> None:
     folder = write({})
     (folder / "größe \N{ROCKET}").mkdir()
     with open(os.fsencode(folder / "größe \N{ROCKET}") + b"/gr\xf6\xdfe.tf", "w") as file:
@@ -347,7 +347,7 @@ def test_names_that_are_not_unicode(name: str, write: Write) -> None:
         assert "größe \N{ROCKET}/" in unquote(text)
 
 
-def test_formats_are_written_where_nothing_is_found(write: Write) -> None:
+def test_output_files_are_written_even_if_nothing_is_found(write: Write) -> None:
     folder = write({"main.txt": ""})
     code, out, error = run("--output-file", "sarif=a.sarif", "--output-file", "gitlab=a.json")
     assert (code, out) == (0, "")
@@ -364,14 +364,14 @@ def test_formats_are_written_where_nothing_is_found(write: Write) -> None:
         ("json=nowhere/a.json", "nowhere/a.json: No such file"),
     ],
 )
-def test_outputs_that_make_no_sense(text: str, message: str, write: Write) -> None:
+def test_invalid_output_files_are_refused(text: str, message: str, write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, _, error = run("--output-file", text)
     assert code == 2
     assert message in error
 
 
-def test_paths_are_those_of_the_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_in_ci_formats_start_at_the_repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({".git/HEAD": "", "infra/main.tf": CLUSTER})
     monkeypatch.chdir(folder / "infra")
     assert "::error file=infra/main.tf," in run("--format", "github")[1]
@@ -390,7 +390,7 @@ def test_statistics_count_findings_by_rule(write: Write) -> None:
     assert run("--format", "statistics", "--quiet")[1].splitlines() == out.splitlines()[: out.splitlines().index("")]
 
 
-def test_quiet_and_exit_zero(write: Write) -> None:
+def test_quiet_and_exit_zero_change_output_and_status(write: Write) -> None:
     write({"main.tf": CLUSTER})
     code, out, error = run("-q", "--exit-zero")
     assert (code, error) == (0, "")
@@ -418,7 +418,7 @@ def detailed(write: Write) -> Report:
     return Report(result)
 
 
-def test_text_has_details_below_the_source_line(detailed: Report) -> None:
+def test_the_text_format_has_details_below_the_source_line(detailed: Report) -> None:
     lines = detailed.render("text").splitlines()
     assert click.unstyle(lines[0]) == f"main.tf:3:14 error free-control-plane: {HEADLINE}"
     assert lines[3:7] == [
@@ -429,7 +429,7 @@ def test_text_has_details_below_the_source_line(detailed: Report) -> None:
     ]
 
 
-def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report) -> None:
+def test_merged_findings_show_headline_and_details_of_the_worst(detailed: Report) -> None:
     (worst,) = detailed.result.findings
     mild = [
         replace(worst, object=f"aks/a.{i}", severity=Severity.WARNING, message=f"Mild {i}", details=(f"So {i}",))
@@ -444,7 +444,7 @@ def test_merged_findings_have_headline_and_details_of_the_worst(detailed: Report
     assert "So 0" not in text
 
 
-def test_json_has_details_beside_the_message(detailed: Report) -> None:
+def test_json_has_details_next_to_the_message(detailed: Report) -> None:
     (finding,) = json.loads(detailed.render("json"))["findings"]
     assert (finding["message"], finding["details"]) == (HEADLINE, list(DETAILS))
 
@@ -465,13 +465,13 @@ def test_github_annotates_with_headline_and_details(detailed: Report) -> None:
     assert line.endswith(f"::{HEADLINE}%0A{DETAILS[0]}%0A{DETAILS[1]}%0Ahelp: {HELP}")
 
 
-def test_gitlab_describes_by_the_headline(detailed: Report) -> None:
+def test_the_gitlab_description_is_the_headline(detailed: Report) -> None:
     (issue,) = json.loads(detailed.render("gitlab"))
     assert issue["description"] == f"free-control-plane: {HEADLINE}"
     assert issue["content"]["body"] == f"- {DETAILS[0]}\n- {DETAILS[1]}"
 
 
-def test_markdown_has_details_in_the_cell_of_the_headline(detailed: Report) -> None:
+def test_markdown_has_details_in_the_headline_cell(detailed: Report) -> None:
     (row,) = (line for line in detailed.render("markdown").splitlines() if line.startswith("| error"))
     assert f"): {HEADLINE}<br>{DETAILS[0]}<br>A name of 5 letters \\| \\<b\\>says\\</b\\> nothing" in row
 
@@ -488,7 +488,7 @@ def test_junit_has_a_skipped_case_per_unchecked_object(write: Write) -> None:
     assert "encrypted" in skipped["not read"]
 
 
-def test_long_lines_are_cut_around_the_place(write: Write) -> None:
+def test_long_source_lines_are_cut_around_the_finding(write: Write) -> None:
     padding = "x" * 150
     job = (
         "{apiVersion: batch/v1, kind: Job, metadata: {name: train, annotations: {a: "

@@ -70,7 +70,7 @@ def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_page_and_text_report_agree(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_html_page_and_the_text_report_agree(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
     page = Page(printed("--info"))
     data = json.loads(CliRunner().invoke(cli, ["check", "--format", "json", "--info"]).stdout)
@@ -85,7 +85,7 @@ def test_page_and_text_report_agree(example: str, monkeypatch: pytest.MonkeyPatc
             assert " ".join(text.split()) in page.text, text
 
 
-def test_the_first_screen_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_screen_shows_the_reach_and_first_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "gke-training")
     text = Page(printed()).text
     head = text[: text.index("3 errors")]
@@ -118,7 +118,7 @@ def test_clusters_with_one_name_show_their_roots(write: Write) -> None:
         assert f"{name} aks, declared at module/main.tf:6" in page.text
 
 
-def test_a_table_stands_for_many_clusters(write: Write) -> None:
+def test_many_clusters_are_shown_in_a_table(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
     assert page.foreign() == []
@@ -151,7 +151,7 @@ def test_a_repository_without_clusters_has_no_limits(write: Write) -> None:
     assert Page(printed()).text.startswith("Nothing found")
 
 
-def test_suppressed_known_and_undecided_are_counted(write: Write) -> None:
+def test_suppressed_and_known_and_undecided_findings_are_counted(write: Write) -> None:
     write({"main.tf": SUBNET.replace('"Free"', '"Free" # kcheck: ignore[free-control-plane] a test')})
     assert CliRunner().invoke(cli, ["baseline"]).exit_code == 0
     page = Page(printed("--baseline"))
@@ -160,7 +160,7 @@ def test_suppressed_known_and_undecided_are_counted(write: Write) -> None:
     assert "subnet-too-small" not in page.text
 
 
-def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) -> None:
+def test_an_incomplete_run_says_so_first(check: Check) -> None:
     result = check({"main.tf": SUBNET})
     result.is_late = True
     result.judged.skipped.insert(0, Skipped(".", "stopped after 4 s (--timeout); 3 of 9 kinds were not checked"))
@@ -176,7 +176,7 @@ def test_a_run_that_ended_early_or_failed_in_part_says_so_first(check: Check) ->
 
 
 @pytest.mark.slow
-def test_savings_of_several_findings_come_from_one_run(check: Check) -> None:
+def test_savings_of_several_findings_come_from_one_simulated_run(check: Check) -> None:
     autoscaler = '  auto_scaler_profile {\n    scale_down_unneeded  = "40m"\n    empty_bulk_delete_max = 1\n  }\n'
     pool = """\
 resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
@@ -207,7 +207,7 @@ def amount(result: Result, findings: list[Finding]) -> float:
     return float((wasted[1] or "0").replace(",", ""))
 
 
-def test_without_a_price_the_waste_is_node_hours_and_what_would_tell(write: Write) -> None:
+def test_waste_without_a_price_is_shown_in_node_hours(write: Write) -> None:
     with chdir(ROOT / "examples" / "selfmanaged-training"):
         text = Page(printed("--info")).text
     wasted = text[text.index("Wasted per run") :][:200]
@@ -217,7 +217,7 @@ def test_without_a_price_the_waste_is_node_hours_and_what_would_tell(write: Writ
 # --- what it shows of the code
 
 
-def test_a_place_is_marked_among_the_lines_around_it(check: Check) -> None:
+def test_a_finding_is_marked_among_its_source_lines(check: Check) -> None:
     result = check({"main.tf": SUBNET})
     finding = next(one for one in result.findings if one.rule == "subnet-too-small")
     assert [(line.number, line.before, line.marked, line.after) for line in excerpt(finding.span)] == [
@@ -228,7 +228,7 @@ def test_a_place_is_marked_among_the_lines_around_it(check: Check) -> None:
     ]
 
 
-def test_lines_around_a_place_hold_no_secrets(check: Check) -> None:
+def test_source_lines_around_a_finding_show_no_secrets(check: Check) -> None:
     token = "ghp_" + "a1B2" * 10
     own = SUBNET.replace(
         '  sku_tier = "Free"\n', f'  sku_tier = "Free"\n  admin_password = "hunter2"\n  other = "{token}"\n'
@@ -257,7 +257,7 @@ def test_values_of_secrets_are_left_out(line: str, shown: str) -> None:
     assert concealed(line) == shown
 
 
-def test_the_value_of_a_secret_stands_below_its_name() -> None:
+def test_the_value_of_a_secret_on_the_line_below_its_name_is_hidden() -> None:
     assert concealed("    value: hunter2", "  - name: DB_PASSWORD") == "    value: ..."
     assert concealed("    value: plain", "  - name: DB_HOST") == "    value: plain"
 
@@ -270,7 +270,7 @@ def test_other_objects_of_a_file_are_not_shown(write: Write) -> None:
     assert next(line.before + line.marked for line in excerpt(span)) == "apiVersion: batch/v1"
 
 
-def test_a_place_without_length_is_one_character() -> None:
+def test_an_empty_span_is_shown_as_one_character() -> None:
     (line, *_) = excerpt(Source("a.tf", b"locals {\n}\n").span(0, 0))
     assert (line.before, line.marked, line.after) == ("", "l", "ocals {")
 
@@ -289,7 +289,7 @@ PLAN = {
 }  # fmt: skip
 
 
-def test_only_the_attribute_of_a_finding_in_a_plan_is_shown(write: Write) -> None:
+def test_only_the_attribute_of_a_finding_is_shown_from_a_plan(write: Write) -> None:
     write({"plan.json": json.dumps(PLAN, indent=1)})
     text = printed("--info", "plan.json")
     page = Page(text)
@@ -302,7 +302,7 @@ def test_only_the_attribute_of_a_finding_in_a_plan_is_shown(write: Write) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_diff_shows_the_edits_of_one_fix(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diff_on_a_page_shows_one_fix(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / example)
     result = linter.run(Tree(["."]), Config())
     fixable = [finding for finding in result.findings if finding.fix is not None]
@@ -321,7 +321,7 @@ def test_diff_shows_the_edits_of_one_fix(example: str, monkeypatch: pytest.Monke
 # --- how it is made
 
 
-def test_the_same_code_gives_the_same_bytes(write: Write, tmp_path: Path) -> None:
+def test_the_same_code_gives_the_same_page(write: Write, tmp_path: Path) -> None:
     pages = []
     for name in ("one", "another/place"):
         folder = tmp_path / name
@@ -334,7 +334,7 @@ def test_the_same_code_gives_the_same_bytes(write: Write, tmp_path: Path) -> Non
     assert str(tmp_path) not in pages[0]
 
 
-def test_the_command_line_has_no_secrets_and_no_places_of_the_machine(write: Write) -> None:
+def test_the_printed_command_line_has_no_secrets_and_no_local_paths(write: Write) -> None:
     folder = write({"main.tf": SUBNET})
     outside = folder.parent / "elsewhere.tfvars"
     outside.write_text("")
@@ -349,7 +349,7 @@ def test_the_command_line_has_no_secrets_and_no_places_of_the_machine(write: Wri
     assert str(folder) not in text
 
 
-def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_shows_a_limited_number_of_findings(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     result = check({"main.tf": SUBNET})
     every = len(Report(result, info=True).findings)
     assert every == 3
@@ -363,7 +363,7 @@ def test_a_page_has_an_end(check: Check, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["nodes", "train", "system"])
-def test_long_names_are_cut(name: str, check: Check) -> None:
+def test_long_names_on_a_page_are_cut(name: str, check: Check) -> None:
     result = check({"main.tf": SUBNET.replace(f'= "{name}"', f'= "{"<b>" * 150_000}"')})
     assert len(result.findings) >= 3
     page = Report(result, info=True).render("html")
@@ -378,7 +378,7 @@ def test_pages_are_written_to_files(write: Write) -> None:
     assert (folder / "report.html").read_text() == printed()
 
 
-def test_text_has_contrast_with_its_background() -> None:
+def test_page_text_has_enough_contrast() -> None:
     grounds = ("page", "soft")
     for own in (document.LIGHT, document.DARK):
         assert own.keys() == document.LIGHT.keys()
@@ -408,7 +408,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
 @pytest.mark.parametrize("payloads", [corpus.PAYLOADS, corpus.PAYLOADS[:1], corpus.PAYLOADS[4:6]], ids=len)
-def test_text_of_a_repository_is_never_markup(payloads: tuple[str, ...], write: Write) -> None:
+def test_repository_text_is_never_markup_on_a_page(payloads: tuple[str, ...], write: Write) -> None:
     write(corpus.files(payloads))
     page = Page(printed("--info", "--show-undecided"))
     assert page.foreign() == []
@@ -418,7 +418,7 @@ def test_text_of_a_repository_is_never_markup(payloads: tuple[str, ...], write: 
 
 
 @pytest.mark.parametrize("half", [slice(0, 12), slice(12, None)])
-def test_text_of_findings_is_text(half: slice, check: Check) -> None:
+def test_text_of_findings_is_escaped_on_a_page(half: slice, check: Check) -> None:
     result = check({"main.tf": SUBNET})
     every = " ".join(corpus.PAYLOADS[half])
     finding = next(one for one in result.findings if one.fix is not None)
@@ -432,6 +432,6 @@ def test_text_of_findings_is_text(half: slice, check: Check) -> None:
     assert page.text.count(corpus.shown(every)) >= 5
 
 
-def test_templates_escape_by_default() -> None:
+def test_page_templates_escape_by_default() -> None:
     made = document.markup("link.html", text="<b>", address='"><b>', label="'<b>\x1b")
     assert made == '<a href="&#34;&gt;&lt;b&gt;" aria-label="&#39;&lt;b&gt;\\x1b">&lt;b&gt;</a>'

@@ -97,7 +97,7 @@ def tree(write: Write) -> Path:
 
 
 @pytest.mark.usefixtures("tree")
-def test_unjudged_cluster_is_named_with_its_missing_input() -> None:
+def test_an_unjudged_cluster_is_named_with_its_missing_input() -> None:
     output = text("check", ".")
     assert "nothing found in what was checked" in output
     assert "1 workload checked." in output
@@ -118,7 +118,7 @@ def test_inputs_that_a_cluster_needs_are_counted_once(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("tree")
-def test_with_the_input_it_is_judged() -> None:
+def test_a_cluster_is_judged_once_its_input_is_given() -> None:
     output = text("check", ".", "--var-file", "infra/envs/prod.tfvars")
     assert "1 cluster, 1 pool, 1 workload checked." in output
     assert "checked in part" not in output
@@ -126,7 +126,7 @@ def test_with_the_input_it_is_judged() -> None:
 
 
 @pytest.mark.usefixtures("tree")
-def test_json_says_the_same() -> None:
+def test_json_lists_what_was_not_judged() -> None:
     judged = check()["judged"]
     assert (judged["clusters"], judged["pools"], judged["workloads"]) == (0, 0, 1)
     one = judged["not_judged"][0]
@@ -138,14 +138,16 @@ def test_json_says_the_same() -> None:
 
 @pytest.mark.usefixtures("tree")
 @pytest.mark.parametrize("format_", ["sarif", "markdown", "github"])
-def test_other_formats_say_it_too(format_: str) -> None:
+def test_other_formats_say_what_was_not_judged(format_: str) -> None:
     output = text("check", ".", "--format", format_).replace("\\", "")
     assert "checked in part" in output
     assert "set it with --var-file infra/envs/prod.tfvars" in output
 
 
 @pytest.mark.usefixtures("tree")
-def test_the_summary_of_a_job_says_it_without_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_job_summary_says_what_was_not_judged_even_without_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     summary = tmp_path / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     text("check", ".", "--format", "github")
@@ -162,11 +164,11 @@ def test_the_summary_of_a_job_says_it_without_a_finding(tmp_path: Path, monkeypa
         (["--fail-on", "undecided", "--var-file", "infra/envs/prod.tfvars"], 0),
     ],
 )
-def test_a_gate_can_fail_on_it(arguments: list[str], code: int) -> None:
+def test_a_check_can_fail_on_undecided_checks(arguments: list[str], code: int) -> None:
     assert CliRunner().invoke(cli, ["check", ".", *arguments]).exit_code == code
 
 
-def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
+def test_failing_on_undecided_also_fails_on_warnings(write: Write) -> None:
     write({"job.yaml": JOB.replace("Never\n", "Never\n      terminationGracePeriodSeconds: 7200\n"), "kcheck.yaml": ""})
     found = check()["summary"]
     expected = int(found["warning"] + found["error"] + found["undecided"] > 0)
@@ -174,7 +176,7 @@ def test_a_gate_that_fails_on_undecided_fails_on_warnings(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("tree")
-def test_show_lists_the_inputs_with_place_and_way() -> None:
+def test_show_lists_missing_inputs_with_place_and_remedy() -> None:
     output = text("show", ".", "--undecided")
     block = output[output.index("var.pools has no value") :].splitlines()
     assert block[1] == '  infra/main.tf:2  variable "pools" {}'
@@ -185,7 +187,7 @@ def test_show_lists_the_inputs_with_place_and_way() -> None:
     assert data == {"inputs": report["inputs"], "judged": report["judged"]}
 
 
-def test_inputs_are_ordered_by_waiting_checks(write: Write) -> None:
+def test_inputs_are_ordered_by_the_number_of_waiting_checks(write: Write) -> None:
     write({"main.tf": POOLS + 'variable "size" {}\n' + _pool("var.size")})
     counts = [one["checks"] for one in check()["inputs"]]
     assert counts == sorted(counts, reverse=True)
@@ -201,7 +203,7 @@ resource "google_container_node_pool" "one" {{
 """
 
 
-def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
+def test_the_input_in_a_reason_is_its_first_cause() -> None:
     pools = because(Unknown("var.pools has no value"), text="the cluster of default pool is not known")
     value = because(pools, text="pools of main may be missing")
     assert value.reason == (
@@ -212,13 +214,13 @@ def test_a_reason_has_the_input_that_is_its_first_cause() -> None:
 
 
 @pytest.mark.usefixtures("tree")
-def test_an_input_is_counted_once_whatever_waits_for_it() -> None:
+def test_an_input_is_counted_once_for_all_checks_waiting_for_it() -> None:
     reasons = [one["reason"] for one in check()["inputs"]]
     assert reasons.count("var.pools has no value") == 1
     assert not any("var.pools" in reason for reason in reasons if reason != "var.pools has no value")
 
 
-def test_no_place_is_inside_kcheck(write: Write) -> None:
+def test_a_missing_input_is_never_placed_inside_kcheck(write: Write) -> None:
     """Inputs that a skeleton asks for are placed at the call."""
     write({"main.tf": MODULE})
     data = check("--info")
@@ -252,7 +254,7 @@ def test_an_unread_file_is_reported_in_an_irrelevant_folder(tmp_path: Path, monk
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 1
 
 
-def test_a_cluster_that_no_check_waits_for_names_its_file_too(tree: Path) -> None:
+def test_a_cluster_without_waiting_checks_still_names_its_var_file(tree: Path) -> None:
     """`--select` leaves no check that needs the pools; how to give them is said all the same."""
     assert tree.is_dir()
     assert "set it with --var-file infra/envs/prod.tfvars" in text("check", ".", "--select", "docker-hub-image")
@@ -317,7 +319,7 @@ def test_charts_that_were_not_rendered_are_not_judged(files: dict[str, str], lin
     ],
     ids=["dependency of a chart", "library", "of no kind that is judged", "values only"],
 )
-def test_subcharts_and_library_charts_are_not_reported_as_unread(files: dict[str, str], write: Write) -> None:
+def test_subcharts_and_library_charts_are_not_reported_as_skipped(files: dict[str, str], write: Write) -> None:
     write({**files, "job.yaml": JOB})
     assert "not read" not in text("check", ".")
     assert CliRunner().invoke(cli, ["check", ".", "--fail-on", "undecided"]).exit_code == 0
@@ -421,7 +423,7 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
         "a template of Azure",
     ],
 )
-def test_clusters_of_others_are_named(files: dict[str, str], line: str, write: Write) -> None:
+def test_clusters_that_kcheck_does_not_judge_are_named(files: dict[str, str], line: str, write: Write) -> None:
     write(files)
     assert text("check", ".").splitlines() == ["nothing found in what was checked.", f"cluster not judged: {line}"]
     assert f"cluster not judged:\n  {line}" in text("show", ".", "--undecided")
@@ -443,7 +445,7 @@ CLUSTER = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n'
         ('module "a" {\n  source = "terraform-aws-modules/eks/aws"\n  version = "21.0.0"\n  name = "a"\n  create = false\n}', "module.a.aws_eks_cluster.this"),
     ],
 )  # fmt: skip
-def test_a_cluster_that_is_not_made_is_named(block: str, line: str, write: Write) -> None:
+def test_a_cluster_disabled_by_its_values_is_named(block: str, line: str, write: Write) -> None:
     write({"main.tf": SWITCHES + block} | ({"a/main.tf": CLUSTER + "}"} if "./a" in block else {}))
     output = text("check", ".", "--fail-on", "undecided").splitlines()
     assert output == ["nothing found.", f"cluster not made with these values: main.tf:10: {line}"]
@@ -454,7 +456,7 @@ def test_a_cluster_that_is_not_made_is_named(block: str, line: str, write: Write
 
 
 @pytest.mark.parametrize("call", ['source = "./a"\n  count = 0', 'source = "./b"'])
-def test_modules_that_make_no_cluster_are_not_named(call: str, write: Write) -> None:
+def test_modules_without_a_cluster_are_not_named(call: str, write: Write) -> None:
     write(
         {
             "main.tf": f'module "a" {{\n  {call}\n}}',
@@ -465,7 +467,7 @@ def test_modules_that_make_no_cluster_are_not_named(call: str, write: Write) -> 
     assert "not made" not in text("check", ".")
 
 
-def test_a_variable_without_a_type_is_given_by_a_file(write: Write) -> None:
+def test_an_untyped_variable_is_given_by_a_var_file(write: Write) -> None:
     """Terraform takes what its flag --var gives to such a variable for a text."""
     cluster = 'resource "google_container_cluster" "c" {\n  name = "c"\n  location = "europe-west4"\n  initial_node_count = var.n\n}\n'
     write({"main.tf": f'variable "n" {{}}\n{cluster}'})
@@ -501,13 +503,13 @@ resource "aws_eks_node_group" "gpu" {
 """
 
 
-def test_checks_count_once_for_two_values_of_one_input(write: Write) -> None:
+def test_a_check_waiting_for_two_values_of_one_input_counts_once(write: Write) -> None:
     write({"main.tf": ZONES})
     found = check()
     assert [one["checks"] for one in found["inputs"]] == [len(found["undecided"])]
 
 
-def test_other_objects_of_a_finding_name_their_environment() -> None:
+def test_other_objects_of_a_finding_show_their_environment() -> None:
     places = [
         Related(cast("Span", None), f"also {name}")
         for name in ("eks/a@dev:aws_x.y", "eks/a@prod:aws_x.z", "eks/b:aws_x.y", "Job/a")

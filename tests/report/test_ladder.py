@@ -46,7 +46,7 @@ def rungs(svg: Element) -> dict[str, tuple[str, list[float]]]:
     return found
 
 
-def test_a_rung_stands_at_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_rung_of_the_picture_is_at_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "gke-training")
     world, svg = drawn()
     found = rungs(svg)
@@ -79,7 +79,7 @@ def test_walls_without_a_number_are_listed_and_not_drawn(write: Write) -> None:
     assert all(bars[0] > 0 for _, bars in rungs(svg).values())
 
 
-def test_a_range_is_drawn_as_a_range(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+def test_a_limit_with_bounds_is_drawn_as_a_range(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
     pool = """\
 resource "azurerm_kubernetes_cluster_node_pool" "more" {
   name                  = "more"
@@ -103,7 +103,7 @@ variable "most" {
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 2400), (0, 12), (0, 100), (1, 100_000), (100, 1_000_000_000)])
-def test_the_axis_has_few_round_numbers_in_order(begin: int, end: int) -> None:
+def test_the_axis_has_a_few_round_numbers_in_order(begin: int, end: int) -> None:
     ticks = Axis(begin, end).ticks()
     assert 3 <= len(ticks) <= 7
     places = [tick.x for tick in ticks]
@@ -113,7 +113,7 @@ def test_the_axis_has_few_round_numbers_in_order(begin: int, end: int) -> None:
     assert all(re.fullmatch(r"[\d,]+", tick.text) for tick in ticks)
 
 
-def test_a_picture_alone_needs_no_variables_and_has_both_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_separate_picture_works_in_light_and_dark_without_css_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples" / "eks-training")
     _, svg = drawn()
     (style,) = [one.text or "" for one in svg.iter(f"{SVG}style")]

@@ -31,7 +31,7 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def test_lines_go_on_below_themselves_and_words_stay_whole() -> None:
+def test_wrapped_lines_are_indented_and_words_stay_whole() -> None:
     assert render([Line(WORDS, hang=4)], 40, colours=False).splitlines() == [
         "  a place: many words that are longer",
         "      than the line, and",
@@ -40,7 +40,7 @@ def test_lines_go_on_below_themselves_and_words_stay_whole() -> None:
     assert plain([Line(WORDS, hang=4)]) == f"{WORDS}\n"
 
 
-def test_a_line_goes_on_at_a_column() -> None:
+def test_a_wrapped_line_continues_at_a_column() -> None:
     assert render([line("  7  ", "words " * 6, column=12)], 30, colours=False).splitlines() == [
         "  7  words words words words", "            words words",
     ]  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_paragraph_is_as_wide_as_the_screen() -> None:
     assert render([paragraph], 80, colours=False) == "one two three\n"
 
 
-def test_a_table_folds_where_the_screen_is_narrow() -> None:
+def test_a_table_folds_on_a_narrow_screen() -> None:
     assert plain([TABLE]).splitlines() == [
         "  name     why                               of",
         "  one      a long reason with many words  1,000",
@@ -69,11 +69,11 @@ def test_a_table_folds_where_the_screen_is_narrow() -> None:
     ]  # fmt: skip
 
 
-def test_code_stays_as_it_is() -> None:
+def test_code_is_never_wrapped() -> None:
     assert render([Line(WORDS, is_code=True)], 20, colours=False) == f"{WORDS}\n"
 
 
-def test_colours_and_links(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_and_links_are_printed_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     text = [line(("error", "bold red"), " ", ("a-rule", f"bold link {ADDRESS}"), " at main.tf:7")]
     shown = render(text, 80, colours=True)
     assert "\x1b[1;31merror\x1b[0m" in shown
@@ -107,7 +107,7 @@ def test_control_characters_and_workflow_commands_are_escaped() -> None:
         ({"FORCE_COLOR": "1"}, "never", True, False),
     ],
 )
-def test_who_gets_colours(
+def test_flags_and_environment_decide_about_colours(
     environment: dict[str, str], flag: str, tty: bool, colours: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", {"COLUMNS": "20", **environment})
@@ -119,7 +119,7 @@ def test_who_gets_colours(
 
 
 @pytest.mark.parametrize("where", [["--color", "always", "rules"], ["rules", "--color", "always"]])
-def test_color_is_an_option_of_all_commands(where: list[str]) -> None:
+def test_every_command_has_the_color_option(where: list[str]) -> None:
     assert "\x1b[1mimage-streaming-off\x1b[0m" in CliRunner().invoke(cli, where, color=True).stdout
     assert "--color" not in CliRunner().invoke(cli, ["rules", "--help"]).stdout
     assert "\x1b" not in CliRunner().invoke(cli, ["rules"], color=True).stdout
@@ -146,7 +146,7 @@ class Screen(io.StringIO):
         return True
 
 
-def test_notes_keep_words_whole_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_wrap_at_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"COLUMNS": "60"})
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
@@ -156,7 +156,7 @@ def test_notes_keep_words_whole_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     ]  # fmt: skip
 
 
-def test_carets_have_the_colour_of_their_severity() -> None:
+def test_carets_have_the_color_of_their_severity() -> None:
     source = Source("main.tf", b"size = 3\n")
     finding = Finding("a-rule", Severity.ERROR, False, "too small", source.span(7, 8), (), "main.tf:a", None, "", ())
     _, code, carets, *_ = finding_lines(finding)
@@ -166,7 +166,7 @@ def test_carets_have_the_colour_of_their_severity() -> None:
 @pytest.mark.medium
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("content", "imported"), [("replicas: 1\n", False), ("kind: Pod\n", True)])
-def test_rich_is_imported_where_somebody_looks_at_something(content: str, imported: bool, tmp_path: Path) -> None:
+def test_rich_is_imported_only_to_print_findings_on_a_terminal(content: str, imported: bool, tmp_path: Path) -> None:
     import pty
 
     (tmp_path / "pod.yaml").write_text(f"apiVersion: v1\n{content}metadata: {{name: a}}\nspec: {{containers: []}}\n")

@@ -66,13 +66,13 @@ def cluster(write: Write) -> Path:
         (["--no-baseline"], "--no-baseline ", ""),
     ],
 )  # fmt: skip
-def test_a_check_ends_with_the_next_step(arguments: list[str], of_fix: str, of_explain: str) -> None:
+def test_the_check_report_ends_with_the_next_step(arguments: list[str], of_fix: str, of_explain: str) -> None:
     expected = f"Next: `kcheck fix {of_fix}--diff` shows 1 fix; `kcheck explain free-control-plane{of_explain}`."
     assert last(*arguments) == expected
 
 
 @pytest.mark.usefixtures("cluster")
-def test_the_next_step_of_unsafe_fixes_says_so() -> None:
+def test_the_next_step_for_unsafe_fixes_says_so() -> None:
     select = ["--select", "kubenet-retiring"]
     assert last(*select) == (
         "Next: `kcheck fix --select kubenet-retiring --unsafe-fixes --diff` shows 1 fix; "
@@ -91,11 +91,11 @@ def test_the_next_step_of_unsafe_fixes_says_so() -> None:
         *(["--format", name] for name in ("json", "sarif", "junit", "github", "gitlab", "markdown")),
     ],
 )
-def test_there_is_not_always_a_next_step(arguments: list[str]) -> None:
+def test_some_reports_have_no_next_step(arguments: list[str]) -> None:
     assert "Next:" not in check(*arguments)
 
 
-def test_only_shown_findings_count_as_fixable(write: Write) -> None:
+def test_only_shown_findings_are_counted_as_fixable(write: Write) -> None:
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n      containers: [{name: train, image: registry.example.com/train:1.4, resources: {limits: {nvidia.com/gpu: 1}}}]\n"
     write({"job.yaml": job})
     output = check()
@@ -106,11 +106,11 @@ def test_only_shown_findings_count_as_fixable(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes"), (1200, "1,200 nodes")])
-def test_nouns_are_plural_after_other_numbers_than_1(number: int, text: str) -> None:
+def test_nouns_are_plural_after_every_number_except_1(number: int, text: str) -> None:
     assert counted(number, "node") == text
 
 
-def test_irregular_plurals_are_given() -> None:
+def test_irregular_plurals_are_passed_in() -> None:
     assert (counted(1, "entry", "entries"), counted(2, "entry", "entries")) == ("1 entry", "2 entries")
 
 
@@ -121,14 +121,14 @@ def test_capacity_prints_one_node_in_the_singular(write: Write) -> None:
     assert "1 nodes" not in output.replace("01 nodes", "")
 
 
-def test_reports_in_files_have_no_colours(cluster: Path) -> None:
+def test_reports_in_files_have_no_color_codes(cluster: Path) -> None:
     assert "\x1b" not in check()
     output = CliRunner().invoke(cli, ["--color", "always", "check", "--output-file", "text=out.txt"], color=True).stdout
     assert "\x1b[1mfree-control-plane\x1b[0m" in output
     assert "\x1b" not in (cluster / "out.txt").read_text()
 
 
-def test_a_place_is_not_named_twice(write: Write) -> None:
+def test_a_place_is_printed_only_once(write: Write) -> None:
     source = Source("pool.yaml", b"consolidateAfter: 15m\nlimit: {\n")
     first, second = source.span(0, 16), source.span(22, 27)
     related = (Related(first, "consolidate_after"), Related(second, "max_size is not set"))
@@ -157,7 +157,7 @@ OLD = "old numbers: prices of 2024-12"
         (["generate", "ack", "--nodes", "20", "--diff"], True),  # the bill in its README
     ],
 )
-def test_old_prices_are_said_where_a_price_is_shown(
+def test_old_prices_are_reported_next_to_a_price(
     arguments: list[str], said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT / "examples")
@@ -170,7 +170,7 @@ def test_old_prices_are_said_where_a_price_is_shown(
 @pytest.mark.medium
 @pytest.mark.parametrize(("day", "said"), [("2026-11-22", 0), ("2028-01-01", 1)])
 @pytest.mark.parametrize("form", ["text", "html"])
-def test_capacity_says_when_the_limits_of_its_walls_are_old(
+def test_capacity_reports_when_its_limits_are_outdated(
     form: str, day: str, said: int, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write({"main.tf": CLUSTER.replace("kubenet", "azure")})

@@ -67,7 +67,7 @@ examples:
 """
 
 
-def test_they_are_called_by_their_addresses(check: Check) -> None:
+def test_objects_with_unknown_names_are_called_by_their_address(check: Check) -> None:
     found = {one.rule: one.message for one in check({"main.tf": CODE}).findings}
     assert found["pool-over-quota"] == "Node group aws_eks_node_group.gpu grows to 500 nodes; the quota is 450"
     assert found["retired-node-image"].startswith("Pool aws_eks_node_group.gpu runs AL2_x86_64_GPU")
@@ -89,7 +89,7 @@ def test_they_are_called_by_their_addresses(check: Check) -> None:
         ("resource", "resource.type == 'aws_sqs_queue'", "address", "{resource.values.tags.name}", "unknown"),
     ],
 )  # fmt: skip
-def test_rules_of_ones_own_may_ask_for_names_in_any_way(
+def test_custom_rules_can_use_unknown_names_in_any_way(
     subject: str, problem: str, at: str, message: str, expected: str, check: Check, tmp_path: Path
 ) -> None:
     words = {"SUBJECT": subject, "PROBLEM": problem, "AT": at, "MESSAGE": message}

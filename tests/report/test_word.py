@@ -71,7 +71,7 @@ def test_a_word_is_explained(name: str, lines: list[str], write: Write) -> None:
         ("resource.type.of", "resource.type"),
     ],
 )
-def test_a_miss_names_the_nearest(name: str, near: str) -> None:
+def test_an_unknown_word_gets_the_nearest_suggestion(name: str, near: str) -> None:
     run = explain(name)
     assert run.exit_code == 2
     assert f"there is no rule, limit or word `{name}`; did you mean {near}" in run.output
