@@ -37,7 +37,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, *, fails: str = "") -> list[str]:
     return begun
 
 
-def test_one_run_does_all_in_the_order_in_which_one_thing_shows_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_run_tests_the_rule_then_golden_files_then_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     own, of_rules, golden, pages = steps(monkeypatch)
     assert own.endswith("rules --test rules/images/docker-hub-image.yaml --strict")
     assert "test_mutations.py" in of_rules
@@ -46,9 +46,9 @@ def test_one_run_does_all_in_the_order_in_which_one_thing_shows_another(monkeypa
 
 
 @pytest.mark.parametrize(("fails", "count"), [("--strict", 1), ("test_mutations", 2)])
-def test_nothing_is_written_for_a_rule_that_fails(fails: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_written_for_a_failing_rule(fails: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(steps(monkeypatch, fails=fails)) == count
 
 
-def test_pages_are_printed_also_where_an_example_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_printed_even_if_an_example_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert steps(monkeypatch, fails="test_examples")[-1] == "scripts/print-docs"

@@ -108,12 +108,14 @@ def told(result: Result) -> list[tuple[str, str]]:
         ("node-exporter", "quay.io/prometheus/node-exporter:v1.9.0", None),
     ],
 )
-def test_agents_that_gpu_nodes_need(name: str, image: str, severity: str | None, check: Check) -> None:
+def test_agents_needed_on_gpu_nodes_must_tolerate_their_taints(
+    name: str, image: str, severity: str | None, check: Check
+) -> None:
     found = told(check({"main.tf": POOL, "agent.yaml": agent(name, image)}))
     assert [one for one, _ in found] == ([severity] if severity else [])
 
 
-def test_the_plugin_of_a_fabric_needs_its_interfaces(check: Check) -> None:
+def test_the_fabric_plugin_is_only_missed_where_interfaces_are_enabled(check: Check) -> None:
     template = (
         'resource "aws_launch_template" "efa" {\n'
         'network_interfaces {\n    interface_type = "efa"\n    network_card_index = 0\n  }\n}\n'
@@ -145,11 +147,11 @@ TOLERATES = "{key: dedicated, operator: Exists}"
         (POOL + 'resource "helm_release" "o" {\n  name = "o"\n  chart = "gpu-operator"\n}\n', agent(*PLUGIN)),
     ],
 )  # fmt: skip
-def test_agents_that_are_not_missed(main: str, text: str, check: Check) -> None:
+def test_agents_not_needed_on_gpu_nodes_are_not_reported(main: str, text: str, check: Check) -> None:
     assert told(check({"main.tf": main, "agent.yaml": text})) == []
 
 
-def test_aks_taints_its_spot_nodes(check: Check) -> None:
+def test_the_spot_taint_of_aks_is_known(check: Check) -> None:
     found = told(check({"main.tf": SPOT, "agent.yaml": agent(*PLUGIN)}))
     taint = "kubernetes.azure.com/scalesetpriority=spot"
     assert found == [("error", f"DaemonSet nvidia-device-plugin does not tolerate {taint} of GPU pool gpu")]
@@ -161,7 +163,7 @@ def test_one_taint_gives_one_finding(check: Check) -> None:
     assert not {"gpu-without-device-plugin", "gpu-without-toleration", "pod-matches-no-pool"}.intersection(found)
 
 
-def test_a_taint_that_a_fix_adds_does_not_keep_the_plugin_off(write: Callable[[dict[str, str]], Path]) -> None:
+def test_a_taint_added_by_a_fix_is_tolerated_by_the_plugin(write: Callable[[dict[str, str]], Path]) -> None:
     plain = POOL[: POOL.index("  taint {")] + POOL[POOL.index("  scaling_config") :]
     cpu = (
         plain[plain.index('resource "aws_eks_node_group"') :]

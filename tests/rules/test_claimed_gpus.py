@@ -122,12 +122,12 @@ INDEXED = GANG.replace("spec:\n  completions", "spec:\n  completionMode: Indexed
 )
 
 
-def test_claimed_gpus_need_nodes(check: Check) -> None:
+def test_a_pool_too_small_for_claimed_gpus_is_reported(check: Check) -> None:
     """A pool that is smaller than the job which claims its GPUs is found."""
     assert "pool-below-job" in names(check({"main.tf": CLUSTER, "job.yaml": CLAIM + JOB}))
 
 
-def test_a_pod_that_takes_all_cards_has_a_node_of_its_own(read: Read) -> None:
+def test_a_pod_that_claims_all_gpus_gets_a_node_of_its_own(read: Read) -> None:
     """allocationMode: All puts one pod on each node with GPUs, and none on others."""
     whole = CLAIM.replace("count: 8", "allocationMode: All")
     cpu = (
@@ -202,7 +202,7 @@ def test_kueue_counts_claims_by_its_mappings(check: Check, configuration: str, r
         ("{basic: {}}", {"gang-missing"}),
     ],
 )
-def test_a_pod_group_says_how_many_pods_start_together(check: Check, policy: str, told: set[str]) -> None:
+def test_a_pod_group_gives_the_size_of_its_gang(check: Check, policy: str, told: set[str]) -> None:
     """A gang of Kubernetes' own scheduler has the size that its PodGroup says; the policy basic is none."""
     result = check({"main.tf": CLUSTER, "job.yaml": GROUP.replace("POLICY", policy) + INDEXED})
     assert {"gang-missing", "gang-smaller-than-job", "native-gang-ignored"} & {
@@ -211,7 +211,7 @@ def test_a_pod_group_says_how_many_pods_start_together(check: Check, policy: str
 
 
 @pytest.mark.parametrize(("version", "severity"), [("1.35", "warning"), ("1.36", "info")])
-def test_a_gang_of_a_job_of_its_own_needs_a_version(check: Check, version: str, severity: str) -> None:
+def test_the_native_gang_of_a_job_needs_a_kubernetes_version(check: Check, version: str, severity: str) -> None:
     """schedulingGroup came with 1.36, behind a gate that is off."""
     files = {
         "main.tf": CLUSTER.replace("1.36", version),
@@ -222,7 +222,7 @@ def test_a_gang_of_a_job_of_its_own_needs_a_version(check: Check, version: str, 
 
 
 @pytest.mark.parametrize(("gates", "told"), [("GenericWorkload=true", False), ("GangScheduling=true", True)])
-def test_gates_may_be_on_where_the_control_plane_is_ones_own(check: Check, gates: str, told: bool) -> None:
+def test_feature_gates_are_read_from_a_self_managed_control_plane(check: Check, gates: str, told: bool) -> None:
     """kubeadm's configuration says which gates its API server has."""
     kubeadm = f"""
 apiVersion: kubeadm.k8s.io/v1beta4

@@ -16,7 +16,7 @@ DATA: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "claims.yaml").read_text(
 COUNTS = {"000": 10, "001": 6, "002": 6, "003": 5, "004": 8}
 
 
-def test_every_claim_is_there() -> None:
+def test_every_claim_of_the_articles_is_listed() -> None:
     wanted = [f"{article}.{number}" for article, count in COUNTS.items() for number in range(1, count + 1)]
     assert list(DATA["claims"]) == wanted
     assert list(DATA["articles"]) == list(COUNTS)

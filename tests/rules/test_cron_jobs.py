@@ -66,7 +66,9 @@ def check_jobs(check: Check, *jobs: str, cluster: str = CLUSTER) -> Result:
         ("0 2 * * *", "concurrencyPolicy: Forbid", BOUNDED, True),  # the first one has neither
     ],
 )
-def test_jobs_that_start_together_are_found(schedule: str, more: str, of_job: str, told: bool, check: Check) -> None:
+def test_cron_jobs_that_start_together_are_reported(
+    schedule: str, more: str, of_job: str, told: bool, check: Check
+) -> None:
     result = check_jobs(check, cron("clicks", "0 2 * * *"), cron("views", schedule, more, of_job))
     found = [one for one in result.findings if one.rule == RULE]
     assert bool(found) is told
@@ -74,7 +76,7 @@ def test_jobs_that_start_together_are_found(schedule: str, more: str, of_job: st
         assert found[0].message == "2 jobs that start together ask for 84 vCPUs; the cluster holds 63.56 vCPUs"
 
 
-def test_jobs_that_end_in_time_and_never_meet_themselves_wait(check: Check) -> None:
+def test_cron_jobs_that_replace_themselves_and_end_in_time_are_not_reported(check: Check) -> None:
     jobs = [cron(name, "0 2 * * *", "concurrencyPolicy: Replace", BOUNDED) for name in ("clicks", "views")]
     assert RULE not in names(check_jobs(check, *jobs))
 
@@ -96,19 +98,19 @@ spec:
 """
 
 
-def test_ray_jobs_may_meet_other_runs_and_their_own(check: Check) -> None:
+def test_ray_cron_jobs_that_can_overlap_are_reported(check: Check) -> None:
     result = check_jobs(check, cron("clicks", "0 2 * * *", "concurrencyPolicy: Forbid", BOUNDED), RAY)
     (finding,) = [one for one in result.findings if one.rule == RULE]
     assert "RayCronJob rays starts 6 pods at 0 2 * * *" in finding.details
     assert "A run that is not done in time meets the next one of its own" in finding.details
 
 
-def test_one_job_or_a_large_cluster_is_enough(check: Check) -> None:
+def test_one_cron_job_or_a_large_cluster_is_not_reported(check: Check) -> None:
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *")))
     large = CLUSTER.replace("maxSize: 4", "maxSize: 40")
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *"), cron("views", "0 2 * * *"), cluster=large))
 
 
-def test_jobs_that_fit_no_node_are_not_counted(check: Check) -> None:
+def test_cron_jobs_that_fit_no_node_are_not_counted(check: Check) -> None:
     huge = cron("huge", "0 2 * * *").replace("cpu: 7", "cpu: 70")
     assert RULE not in names(check_jobs(check, cron("clicks", "0 2 * * *"), huge))

@@ -83,7 +83,7 @@ def test_valid_expressions_pass(when: str, problem: str) -> None:
     assert told(rule(problem, when=when)) == []
 
 
-def test_places_messages_and_sentences_are_looked_at_too() -> None:
+def test_places_and_messages_and_sentences_are_type_checked_too() -> None:
     sentences = [
         Sentence("{pool.nods}"),
         Sentence("{each.cidr} {each.name}", each="pool.subnets"),
@@ -94,7 +94,7 @@ def test_places_messages_and_sentences_are_looked_at_too() -> None:
     assert "of which a message can show a field only" in found[1]
 
 
-def test_null_checks_of_a_condition_hold_in_the_message() -> None:
+def test_null_checks_in_a_condition_hold_in_the_message() -> None:
     own = rule(
         "pool.max_pods > 3",
         when="pool.max_pods != null",

@@ -198,7 +198,7 @@ def eks(types: str = "", cards: int | None = None) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
-def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
+def test_machine_types_with_a_fabric_are_known(cloud: str) -> None:
     for name in fabrics._by_machine(cloud):
         machine = machines.machine(cloud, name)
         one = fabrics.fabric(cloud, name)
@@ -212,7 +212,7 @@ def test_machines_with_a_fabric_are_known_machines(cloud: str) -> None:
 @pytest.mark.parametrize(
     ("cards", "expected"), [(0, {"fabric-not-enabled"}), (1, {"fabric-not-enabled"}), (32, set[str]())]
 )
-def test_every_card_takes_an_interface(cards: int, expected: set[str], check: Check) -> None:
+def test_every_network_card_must_have_an_efa_interface(cards: int, expected: set[str], check: Check) -> None:
     result = check({**eks(cards=cards), **job(asked="vpc.amazonaws.com/efa: 32")})
     assert found(result) == expected
     said = [one.message for one in result.findings if one.rule == "fabric-not-enabled"]
@@ -240,7 +240,7 @@ def test_only_jobs_over_several_nodes_need_a_fabric(files: dict[str, str], sever
     assert said == ([severity] if severity else [])
 
 
-def test_a_launch_template_elsewhere_may_enable_it(check: Check) -> None:
+def test_an_unread_launch_template_leaves_the_fabric_undecided(check: Check) -> None:
     group = '  instance_types  = ["p5.48xlarge"]\n  launch_template {\n    id = "lt-1"\n  }\n'
     result = check({"main.tf": EKS.format(group=group), **job()})
     assert not found(result)
@@ -250,7 +250,9 @@ def test_a_launch_template_elsewhere_may_enable_it(check: Check) -> None:
 @pytest.mark.parametrize(
     ("nodes", "severity"), [("1:8", "warning"), ("8", "warning"), ("1", "info")], ids=["elastic", "eight", "alone"]
 )
-def test_nnodes_of_torchrun_decides_whether_pods_communicate(nodes: str, severity: str, check: Check) -> None:
+def test_the_nnodes_argument_of_torchrun_decides_whether_pods_communicate(
+    nodes: str, severity: str, check: Check
+) -> None:
     files = eks('"p5.48xlarge"') | {"job.yaml": INDEPENDENT.replace("NODES", nodes)}
     said = [one.severity for one in check(files).findings if one.rule == "fabric-not-enabled"]
     assert [one.word for one in said if one is not None] == [severity]
@@ -264,7 +266,7 @@ def test_nnodes_of_torchrun_decides_whether_pods_communicate(nodes: str, severit
         ("launchTemplate: {id: lt-1}", set[str]()),
     ],
 )
-def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], check: Check) -> None:
+def test_eksctl_creates_all_efa_interfaces_or_none(group: str, expected: set[str], check: Check) -> None:
     assert found(check({"cluster.yaml": EKSCTL % group, **job()})) == expected
 
 
@@ -276,7 +278,7 @@ def test_eksctl_makes_all_interfaces_or_none(group: str, expected: set[str], che
         ("", "a3-highgpu-4g", set[str]()),
     ],
 )  # fmt: skip
-def test_gke_pool_needs_a_network_per_interface(network: str, machine: str, expected: set[str], check: Check) -> None:
+def test_a_gke_pool_needs_a_network_per_interface(network: str, machine: str, expected: set[str], check: Check) -> None:
     gpus = 4 if machine.endswith("4g") else 8
     assert found(check({"main.tf": GKE.format(network=network, machine=machine), **job(gpus=gpus)})) == expected
 
@@ -301,7 +303,7 @@ def test_an_addon_of_ack_gives_nodes_their_interfaces(
     assert said in ([], ["Pool gpu enables 0 of 2 eRDMA interfaces: 85 of 170 Gbit/s"])
 
 
-def test_an_addon_that_is_not_known_may_be_the_one(check: Check) -> None:
+def test_an_unknown_addon_leaves_the_fabric_undecided(check: Check) -> None:
     unknown = ADDON.replace("NAME", "var.addon") + 'variable "addon" {}\n'
     result = check({"main.tf": ACK.format(machine="ecs.ebmgn8v.48xlarge") + unknown, **job(asked="aliyun/erdma: 1")})
     assert not found(result)
@@ -323,7 +325,7 @@ def test_an_addon_that_is_not_known_may_be_the_one(check: Check) -> None:
     ],
     ids=["nothing", "one node", "resource", "privileged", "devices", "multus", "no ib", "sockets", "host network"],
 )
-def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], check: Check) -> None:
+def test_pods_get_infiniband_by_resource_or_privilege(files: dict[str, str], expected: set[str], check: Check) -> None:
     assert found(check({"main.tf": AKS, **files})) == expected
 
 
@@ -336,7 +338,9 @@ def test_how_pods_get_infiniband(files: dict[str, str], expected: set[str], chec
     ],
     ids=["anywhere", "selected", "queued"],
 )
-def test_infiniband_ends_at_the_pool(more: dict[str, str], expected: set[str], check: Check) -> None:
+def test_a_job_over_two_aks_pools_has_no_infiniband_between_them(
+    more: dict[str, str], expected: set[str], check: Check
+) -> None:
     second = AKS[AKS.index('resource "azurerm_kubernetes_cluster_node_pool"') :]
     second = second.replace('"gpu"', '"gpub"')
     assert found(check({"main.tf": AKS + second, **more})) == expected
@@ -387,7 +391,9 @@ PACKED = "alpha.jobset.sigs.k8s.io/exclusive-topology: topology.kubernetes.io/zo
     ],
     ids=["anywhere", "exclusive", "selected", "required", "preferred", "unconstrained"],
 )
-def test_efa_ends_at_the_zone(annotations: str, spec: str, expected: set[str], check: Check) -> None:
+def test_a_job_over_two_zones_has_no_efa_between_them(
+    annotations: str, spec: str, expected: set[str], check: Check
+) -> None:
     group = eks(cards=32)["main.tf"].replace(
         '"aws_eks_node_group" "gpu" {', '"aws_eks_node_group" "gpu" {\n  for_each = aws_subnet.nodes'
     )

@@ -50,7 +50,7 @@ resource "azapi_resource" "window" {
         ('nodeOSUpgradeChannel = "NodeImage"', "node-images-at-any-time"),
     ],
 )
-def test_upgrades_of_azapi_need_a_maintenance_configuration(check: Check, channel: str, rule: str) -> None:
+def test_azapi_upgrades_need_a_maintenance_configuration(check: Check, channel: str, rule: str) -> None:
     code = AZAPI.replace("CHANNEL", channel)
     assert rule in names(check({"main.tf": code}))
     assert rule not in names(check({"main.tf": code + WINDOW}))
@@ -103,7 +103,7 @@ resource "kubernetes_pod_disruption_budget_v1" "serve" {
         ('max_unavailable = "1"', 'min_available = "4"', "budget-keeps-every-pod"),
     ],
 )
-def test_budgets_in_terraform_are_judged(check: Check, old: str, new: str, rule: str) -> None:
+def test_disruption_budgets_in_terraform_are_judged(check: Check, old: str, new: str, rule: str) -> None:
     assert old in SERVICE
     assert rule in names(check({"main.tf": SERVICE.replace(old, new)}))
     assert rule not in names(check({"main.tf": SERVICE}))

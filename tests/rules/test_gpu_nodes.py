@@ -52,7 +52,7 @@ def affinity(*terms: str) -> str:
         (affinity("cloud.google.com/gke-accelerator", "example.com/large"), False),  # either of both
     ],
 )
-def test_labels_that_only_gpu_nodes_have(nodes: str, told: bool, check: Check) -> None:
+def test_labels_found_only_on_gpu_nodes_select_gpu_nodes(nodes: str, told: bool, check: Check) -> None:
     found = names(check({"pods.yaml": pods("apps/Deployment", nodes)}))
     assert ("gpu-node-without-request" in found) is told
 
@@ -66,7 +66,7 @@ def test_labels_that_only_gpu_nodes_have(nodes: str, told: bool, check: Check) -
         ("batch/Job", "tolerations: [{key: dedicated, operator: Exists}]", False),
     ],
 )
-def test_pools_that_all_have_gpus(kind: str, nodes: str, told: bool, check: Check) -> None:
+def test_pods_that_fit_only_gpu_pools_select_gpu_nodes(kind: str, nodes: str, told: bool, check: Check) -> None:
     files = {"main.tf": POOL.format(taint="dedicated"), "pods.yaml": pods(kind, nodes)}
     assert ("gpu-node-without-request" in names(check(files))) is told
 
@@ -80,13 +80,13 @@ def test_pools_that_all_have_gpus(kind: str, nodes: str, told: bool, check: Chec
         "resources: {limits: {nvidia.com/mig-1g.10gb: 1}}",
     ],
 )
-def test_cards_and_parts_of_them_are_requests(resources: str, check: Check) -> None:
+def test_whole_gpus_and_gpu_slices_are_gpu_requests(resources: str, check: Check) -> None:
     found = names(check({"pods.yaml": pods("batch/Job", "nodeSelector: {nvidia.com/gpu.present: 'true'}", resources)}))
     assert "gpu-node-without-request" not in found
 
 
 @pytest.mark.parametrize("more", ["resourceClaims: [{name: gpu, resourceClaimTemplateName: h100}]", "hostname: a"])
-def test_claims_of_devices_are_requests(more: str, check: Check) -> None:
+def test_device_claims_are_gpu_requests(more: str, check: Check) -> None:
     nodes = f"nodeSelector: {{nvidia.com/gpu.present: 'true'}}\n{more}"
     found = names(check({"pods.yaml": pods("batch/Job", nodes)}))
     assert ("gpu-node-without-request" in found) is ("Claims" not in more)
@@ -178,7 +178,7 @@ def test_small_services_use_the_rest_of_a_node(cpu: int, gpus: int, severity: st
     assert detail in found.details
 
 
-def test_accelerators_are_called_by_their_kind(check: Check) -> None:
+def test_messages_name_the_kind_of_accelerator(check: Check) -> None:
     idle = pods("batch/Job", "", "command: [sleep, infinity], resources: {limits: {google.com/tpu: 4}}")
     messages = [one.message for one in check({"pods.yaml": idle}).findings if one.rule == "gpus-held-without-work"]
     assert messages == ["Job train holds 4 TPUs with `sleep infinity`"]
@@ -213,7 +213,7 @@ def test_workers_that_a_launcher_drives_are_not_idle(launch: str, check: Check, 
 
 
 @pytest.mark.parametrize("command", ['["/usr/sbin/sshd", "-D"]', '["tini", "--", "service", "ssh", "start", "-D"]'])
-def test_a_server_for_a_person_holds_its_gpus(command: str, check: Check) -> None:
+def test_an_interactive_server_holds_its_gpus(command: str, check: Check) -> None:
     held = pods("apps/Deployment", "", f"command: {command}, resources: {{limits: {{nvidia.com/gpu: 4}}}}")
     assert "gpus-held-without-work" in names(check({"pods.yaml": held}))
 
@@ -246,7 +246,7 @@ spec:
 """
 
 
-def test_a_ray_submitter_needs_no_accelerator(check: Check) -> None:
+def test_a_ray_submitter_needs_no_gpu(check: Check) -> None:
     files = {"ray.yaml": RAY.replace("RESOURCE", "aws.amazon.com/neuron").replace("MACHINE", "trn1.32xlarge")}
     result = check(files)
     assert "gpu-node-without-request" not in names(result)
@@ -258,7 +258,7 @@ def test_a_ray_submitter_needs_no_accelerator(check: Check) -> None:
     ("machine", "resource", "gpus"),
     [("trn1.32xlarge", "aws.amazon.com/neuron", False), ("p5.48xlarge", "nvidia.com/gpu", True)],
 )
-def test_the_resource_to_ask_for_is_that_of_the_machine(machine: str, resource: str, gpus: bool, check: Check) -> None:
+def test_help_names_the_gpu_resource_of_the_machine_type(machine: str, resource: str, gpus: bool, check: Check) -> None:
     files = {"pods.yaml": pods("batch/Job", f"nodeSelector: {{node.kubernetes.io/instance-type: {machine}}}")}
     (found,) = (one for one in check(files).findings if one.rule == "gpu-node-without-request")
     assert f"({resource})" in found.help

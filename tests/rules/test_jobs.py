@@ -118,7 +118,7 @@ def undecided(result: Result) -> set[str]:
     return {check.rule for check in result.undecided}
 
 
-def test_kustomize_patch_is_not_judged_as_a_job(check: Check) -> None:
+def test_a_kustomize_patch_is_not_judged_as_a_job(check: Check) -> None:
     """It only changes parts of a job, which is judged where it is whole."""
     patch = NVIDIA.replace("          image: quay.io/example/train:1\n", "")
     assert not found(check({"patch.yaml": patch}, LARGE))
@@ -135,7 +135,9 @@ def test_a_generated_name_is_in_the_message(check: Check) -> None:
     ("gpus", "nodes", "severity"),
     [(8, 0, "warning"), (1, 0, "info"), (1, 1000, "warning"), (1, 20, "info"), (4, 20, "warning")],
 )
-def test_missing_gang_is_graded_by_the_gpus_of_the_job(gpus: int, nodes: int, severity: str, check: Check) -> None:
+def test_the_severity_of_a_missing_gang_depends_on_the_gpus_of_the_job(
+    gpus: int, nodes: int, severity: str, check: Check
+) -> None:
     job = NVIDIA.replace("nvidia.com/gpu: 8", f"nvidia.com/gpu: {gpus}")
     result = check({"job.yaml": job}, Config(nodes={"": nodes} if nodes else {}))
     assert found(result).get("gang-missing") == severity
@@ -149,7 +151,7 @@ def test_missing_gang_is_graded_by_the_gpus_of_the_job(gpus: int, nodes: int, se
         "workloadRef: {name: train}",
     ],
 )
-def test_pods_may_say_that_they_are_a_gang(place: str, check: Check) -> None:
+def test_annotations_on_pods_can_declare_a_gang(place: str, check: Check) -> None:
     text = NVIDIA.replace("      containers:\n", f"      {place}\n      containers:\n")
     assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
 
@@ -158,7 +160,7 @@ def test_pods_may_say_that_they_are_a_gang(place: str, check: Check) -> None:
     ("argument", "gangs"),
     [("--gang-scheduler-name=volcano", True), ("--gang-scheduler-name=", False), ("--gang-scheduler-name=none", False)],
 )
-def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, check: Check) -> None:
+def test_the_training_operator_can_make_every_job_a_gang(argument: str, gangs: bool, check: Check) -> None:
     operator = (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: training-operator}\nspec:\n  template:\n    spec:\n"
         f"      containers: [{{name: a, image: quay.io/example/operator:1, args: [{argument}, --zap-log-level=2]}}]\n"
@@ -172,7 +174,7 @@ def test_operator_may_make_gangs_of_all_its_jobs(argument: str, gangs: bool, che
     [("", False), (RUNTIME.replace("KIND", "TrainingRuntime"), False), (RUNTIME, True)],
     ids=["none", "another", "own"],
 )
-def test_runtime_supplies_missing_fields_of_a_train_job(runtime: str, decided: bool, check: Check) -> None:
+def test_the_runtime_supplies_missing_fields_of_a_train_job(runtime: str, decided: bool, check: Check) -> None:
     text = "---".join(part for part in (TRAINJOB, runtime.replace("KIND", "ClusterTrainingRuntime")) if part)
     result = check({"job.yaml": text}, LARGE)
     assert ("gang-missing" in found(result)) == decided
@@ -180,7 +182,7 @@ def test_runtime_supplies_missing_fields_of_a_train_job(runtime: str, decided: b
     assert "missing-shared-memory" in undecided(result)  # its volumes are not read
 
 
-def test_policy_of_the_role_counts_not_that_of_its_pods(check: Check) -> None:
+def test_the_restart_policy_of_the_role_counts_and_not_the_policy_of_its_pods(check: Check) -> None:
     assert found(check({"job.yaml": PYTORCH}))["restart-policy-never-resumes"] == "warning"
     changed = PYTORCH.replace("restartPolicy: Never", "restartPolicy: ExitCode")
     assert "restart-policy-never-resumes" not in found(check({"job.yaml": changed}))
@@ -198,31 +200,31 @@ def test_policy_of_the_role_counts_not_that_of_its_pods(check: Check) -> None:
         ("torchrun --nproc_per_node=4 a.py && torchrun --nproc_per_node=8 b.py", None),
     ],
 )
-def test_number_of_processes_comes_from_the_command(command: str, rule: str | None, check: Check) -> None:
+def test_the_number_of_processes_comes_from_the_command(command: str, rule: str | None, check: Check) -> None:
     rules = found(check({"job.yaml": PYTORCH.replace("COMMAND", command)}))
     assert [name for name in ("slots-do-not-match-gpus", "gpus-without-process") if name in rules] == [rule] * bool(
         rule
     )
 
 
-def test_chips_of_other_vendors_hold_several_cores(check: Check) -> None:
+def test_accelerators_of_other_vendors_have_several_cores(check: Check) -> None:
     """A card of AWS Neuron has two cores, each with a process of its own."""
     neuron = JOB.replace("RESOURCE", "aws.amazon.com/neuron").replace("torchrun,", "torchrun, --nproc_per_node=16,")
     assert "slots-do-not-match-gpus" not in found(check({"job.yaml": neuron}))
 
 
-def test_number_of_processes_without_a_starter_is_not_used(check: Check) -> None:
+def test_the_number_of_processes_is_ignored_without_a_launcher(check: Check) -> None:
     text = PYTORCH.replace("COMMAND", "python train.py").replace("spec:\n  py", 'spec:\n  nprocPerNode: "16"\n  py')
     assert "slots-do-not-match-gpus" not in found(check({"job.yaml": text}))
 
 
 @pytest.mark.parametrize(("launch", "fires"), [("train", True), ("'-npernode', '8', train", False)])
-def test_default_of_one_slot_is_reported(launch: str, fires: bool, check: Check) -> None:
+def test_the_default_of_one_slot_is_reported(launch: str, fires: bool, check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", launch)
     assert ("gpus-without-process" in found(check({"job.yaml": text}))) == fires
 
 
-def test_only_the_newest_launcher_can_wait(check: Check) -> None:
+def test_only_mpi_v2beta1_launchers_are_told_to_wait(check: Check) -> None:
     """The operators of v1 have no such field: their launchers wait in an init container."""
     for version, fires in (("v1", False), ("v2beta1", True)):
         text = MPI.replace("VERSION", version).replace("LAUNCH", "train")
@@ -230,12 +232,12 @@ def test_only_the_newest_launcher_can_wait(check: Check) -> None:
         assert rules.get("launcher-starts-too-early") == ("warning" if fires else None)
 
 
-def test_unknown_pools_make_an_early_launcher_a_note(check: Check) -> None:
+def test_an_early_launcher_is_an_info_if_pools_are_unknown(check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     assert found(check({"job.yaml": text}))["launcher-starts-too-early"] == "info"
 
 
-def test_cost_of_idle_workers_is_that_of_their_nodes(check: Check) -> None:
+def test_idle_workers_cost_as_much_as_their_nodes(check: Check) -> None:
     text = MPI.replace("VERSION", "v2beta1").replace("LAUNCH", "train")
     result = check({"job.yaml": f"{CLUSTER}---{text}"}, Config(price=3000))
     finding = next(f for f in result.findings if f.rule == "idle-workers-after-launcher")
@@ -250,7 +252,7 @@ RAY = (
 )
 
 
-def test_ray_mounts_shared_memory_by_itself(check: Check) -> None:
+def test_ray_needs_no_shared_memory_volume(check: Check) -> None:
     assert "missing-shared-memory" not in found(check({"job.yaml": RAY}))
 
 
@@ -265,7 +267,7 @@ def test_ray_mounts_shared_memory_by_itself(check: Check) -> None:
         ("deletionStrategy: {onSuccess: {policy: DeleteNone}, onFailure: {policy: DeleteNone}}", "warning"),
     ],
 )
-def test_a_ray_cluster_is_deleted_with_its_job(setting: str, severity: str | None, check: Check) -> None:
+def test_a_ray_cluster_deleted_with_its_job_is_not_reported(setting: str, severity: str | None, check: Check) -> None:
     result = check({"job.yaml": RAY.replace("shutdownAfterJobFinishes: true", setting)})
     assert found(result).get("ray-cluster-outlives-job") == severity
 
@@ -278,7 +280,7 @@ def test_a_scheduled_ray_job_keeps_a_cluster_for_each_run(check: Check) -> None:
 
 
 @pytest.mark.parametrize(("kind", "rule"), [("StatefulSet", "gang-missing"), ("LeaderWorkerSet", None)])
-def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Check) -> None:
+def test_serving_pods_of_one_model_can_be_a_gang(kind: str, rule: str | None, check: Check) -> None:
     of = {
         "StatefulSet": ("apps/v1", "replicas: 4, template: "),
         "LeaderWorkerSet": ("leaderworkerset.x-k8s.io/v1", "leaderWorkerTemplate: {size: 4, workerTemplate: "),
@@ -293,13 +295,13 @@ def test_pods_that_serve_may_be_a_gang(kind: str, rule: str | None, check: Check
     ("folder", "severity"),
     [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],
 )
-def test_queue_is_missing_where_others_are_above(folder: str, severity: str | None, check: Check) -> None:
+def test_a_queue_missing_next_to_other_queues_is_reported(folder: str, severity: str | None, check: Check) -> None:
     """A repository of examples has queues of other examples, which say nothing."""
     files = {"team/jobs/job.yaml": QUEUED, f"{folder}/queue.yaml": LOCAL_QUEUE.replace("NAME", "production")}
     assert found(check(files)).get("queue-missing") == severity
 
 
-def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(check: Check) -> None:
+def test_a_queue_in_the_file_of_its_jobs_does_not_concern_other_jobs(check: Check) -> None:
     queue = LOCAL_QUEUE.replace("NAME", "production")
     own = QUEUED.replace("name: train", "name: other")
     files = {"a.yaml": QUEUED, "b.yaml": f"{queue}---\n{own}"}
@@ -307,7 +309,7 @@ def test_a_queue_that_a_file_brings_for_its_own_jobs_says_nothing_of_others(chec
     assert "queue-missing" not in found(check(files | {"b.yaml": files["b.yaml"].replace("research", "production")}))
 
 
-def test_queue_without_gpus_is_reported_only_for_its_own_jobs(check: Check) -> None:
+def test_a_queue_without_gpus_is_reported_only_for_its_own_jobs(check: Check) -> None:
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     own = check({"a/queues.yaml": queues, "a/jobs/job.yaml": QUEUED})
     assert found(own)["queue-ignores-gpus"] == "error"
@@ -321,18 +323,18 @@ def test_queues_of_another_example_are_ignored(check: Check) -> None:
     assert "queue-ignores-gpus" not in found(check(files))
 
 
-def test_cluster_queue_that_only_lends_needs_no_namespaces(check: Check) -> None:
+def test_a_cluster_queue_that_only_lends_needs_no_namespaces(check: Check) -> None:
     assert "queue-matches-nothing" not in found(check({"queue.yaml": CLUSTER_QUEUE, "job.yaml": NVIDIA}))
     queues = f"{CLUSTER_QUEUE}---{LOCAL_QUEUE.replace('NAME', 'research')}"
     assert found(check({"queue.yaml": queues, "job.yaml": NVIDIA}))["queue-matches-nothing"] == "error"
 
 
-def test_selector_that_is_no_selector_is_no_bug(check: Check) -> None:
+def test_an_invalid_namespace_selector_causes_no_bug(check: Check) -> None:
     text = f"{CLUSTER_QUEUE}  namespaceSelector: 1.5\n---{LOCAL_QUEUE.replace('NAME', 'research')}"
     assert "queue-matches-nothing" in undecided(check({"queue.yaml": text}))
 
 
-def test_kueue_may_hold_all_jobs(check: Check) -> None:
+def test_kueue_can_manage_jobs_without_a_queue_label(check: Check) -> None:
     configuration = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\nmanageJobsWithoutQueueName: true\n"
     files = {"queue.yaml": LOCAL_QUEUE.replace("NAME", "research"), "job.yaml": NVIDIA}
     assert "queue-label-missing" in found(check(files))
@@ -340,7 +342,7 @@ def test_kueue_may_hold_all_jobs(check: Check) -> None:
     assert "queue-label-missing" not in found(check({**files, "kueue.yaml": configuration}))
 
 
-def test_volcano_in_the_code_is_an_error_and_its_default_a_warning(check: Check) -> None:
+def test_volcano_overcommit_is_an_error_when_written_and_a_warning_by_default(check: Check) -> None:
     job = (
         "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: train}\nspec:\n  tasks:\n    - name: worker\n"
         "      replicas: 16\n      template:\n        spec:\n"
@@ -376,7 +378,7 @@ def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Check
 
 
 @pytest.mark.parametrize(("least", "told"), [(4, True), (16, False)])
-def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, check: Check) -> None:
+def test_the_pod_group_gives_the_number_of_pods_that_start_together(least: int, told: bool, check: Check) -> None:
     group = f"apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\nmetadata: {{name: a}}\nspec: {{minMember: {least}}}\n"
     labelled = "  template:\n    metadata: {labels: {scheduling.x-k8s.io/pod-group: a}}\n"
     job = NVIDIA.replace("  template:\n", labelled)
@@ -386,17 +388,17 @@ def test_pod_group_says_how_many_pods_start_together(least: int, told: bool, che
 
 
 @pytest.mark.parametrize(("pods", "severity"), [(6, None), (7, "info"), (51, "warning")])
-def test_few_retries_of_a_small_job_are_a_note(pods: int, severity: str | None, check: Check) -> None:
+def test_few_retries_of_a_small_job_are_an_info(pods: int, severity: str | None, check: Check) -> None:
     text = NVIDIA.replace("16", str(pods))
     assert found(check({"job.yaml": text}, LARGE)).get("retries-run-out") == severity
 
 
-def test_server_that_runs_as_a_job_wants_no_deadline(check: Check) -> None:
+def test_a_server_that_runs_as_a_job_needs_no_deadline(check: Check) -> None:
     assert "job-without-deadline" not in found(check({"job.yaml": NVIDIA.replace("train.py", "serve, --port=1")}))
 
 
 @pytest.mark.parametrize(("replicas", "told"), [(1, False), (2, True)])
-def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Check) -> None:
+def test_a_tpu_slice_needs_no_gang(replicas: int, told: bool, check: Check) -> None:
     text = JOB.replace("RESOURCE", "google.com/tpu")
     assert "gang-missing" not in found(check({"job.yaml": text}, LARGE))
     inner = indent(text.partition("spec:\n")[2], " " * 8)
@@ -410,7 +412,7 @@ def test_slice_of_tpus_comes_as_a_whole(replicas: int, told: bool, check: Check)
 @pytest.mark.parametrize(
     ("mark", "told"), [("helm.sh/hook: post-install", False), ("argocd.argoproj.io/hook: Sync", False), ("a: b", True)]
 )
-def test_hooks_are_deleted_by_their_tool(mark: str, told: bool, check: Check) -> None:
+def test_hook_jobs_deleted_by_their_tool_are_not_reported(mark: str, told: bool, check: Check) -> None:
     text = NVIDIA.replace("  generateName", f"  annotations: {{{mark}}}\n  generateName")
     assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
 
@@ -435,7 +437,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.parametrize("nodes", [0, 16, 1000])
-def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: Check) -> None:
+def test_a_pool_that_holds_its_job_is_large_enough_at_any_target(nodes: int, check: Check) -> None:
     """What is asked of a smaller cluster says nothing of the size of the pool."""
     text = NVIDIA.replace("16", "128")
     result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
@@ -443,7 +445,7 @@ def test_pool_that_holds_its_job_is_big_enough_at_any_target(nodes: int, check: 
 
 
 @pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
-def test_pools_hold_a_job_together(pods: int, told: bool, check: Check) -> None:
+def test_several_pools_together_can_hold_a_job(pods: int, told: bool, check: Check) -> None:
     """Its pods go to any pool that takes them."""
     terraform = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -469,7 +471,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
     assert ("pool-below-job" in found(result)) == told
 
 
-def test_the_job_that_is_named_is_the_one_without_room(check: Check) -> None:
+def test_the_finding_names_the_job_without_room(check: Check) -> None:
     """A larger one has room in another pool, whose nodes have fewer GPUs."""
     other = "  - {name: small, instanceType: g5.12xlarge, minSize: 0, maxSize: 128}\n"
     jobs = [
@@ -483,7 +485,7 @@ def test_the_job_that_is_named_is_the_one_without_room(check: Check) -> None:
 
 
 @pytest.mark.parametrize(("workers", "nodes"), [(15, 2), (16, 3)])
-def test_master_and_worker_may_share_a_node(workers: int, nodes: int, check: Check) -> None:
+def test_master_and_worker_can_share_a_node(workers: int, nodes: int, check: Check) -> None:
     """Pods of two templates fill the GPUs of one node."""
     master = PYTORCH[PYTORCH.index("    Worker") :].replace("Worker", "Master").replace("64", "1")
     text = (PYTORCH.replace("64", str(workers)) + master).replace("nvidia.com/gpu: 8", "nvidia.com/gpu: 1")
@@ -511,7 +513,7 @@ spec:
 """
 
 
-def test_a_launcher_that_a_gpu_pool_keeps_off_hides_no_worker(check: Check) -> None:
+def test_a_launcher_kept_off_the_gpu_pool_does_not_hide_its_workers(check: Check) -> None:
     """It runs on another pool; the pool of its workers is too small for them all the same."""
     tainted = CLUSTER.replace("128}", "8, taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}")
     (finding,) = (
@@ -528,13 +530,13 @@ IGNORED = (
 
 
 @pytest.mark.parametrize(("lines", "spared"), [("backoffLimit: 0\n  completions: 16", False), (IGNORED, True)])
-def test_a_job_without_retries_may_spare_evicted_pods(lines: str, spared: bool, check: Check) -> None:
+def test_a_job_without_retries_can_ignore_evicted_pods(lines: str, spared: bool, check: Check) -> None:
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
     assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
 
 
-def test_pods_that_keep_apart_fill_a_node_each(check: Check) -> None:
+def test_pods_with_anti_affinity_take_one_node_each(check: Check) -> None:
     apart = "{labelSelector: {matchLabels: {job: train}}, topologyKey: kubernetes.io/hostname}"
     affinity = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{apart}]}}}}"
     text = NVIDIA.replace(": 8}", ": 1}").replace(
@@ -548,7 +550,7 @@ def test_pods_that_keep_apart_fill_a_node_each(check: Check) -> None:
 @pytest.mark.parametrize(
     ("pods", "nodes", "severity"), [(8, 0, "info"), (9, 0, "warning"), (33, 0, "warning"), (8, 1000, "warning")]
 )
-def test_a_job_of_few_pods_may_have_many_gpus(pods: int, nodes: int, severity: str, check: Check) -> None:
+def test_a_job_of_few_pods_with_many_gpus_is_graded_by_gpus(pods: int, nodes: int, severity: str, check: Check) -> None:
     """The end of 72 GPUs by one fault is worth more than one of a few."""
     text = NVIDIA.replace("16", str(pods)).replace("  completions", "  backoffLimit: 0\n  completions")
     assert (
@@ -558,7 +560,7 @@ def test_a_job_of_few_pods_may_have_many_gpus(pods: int, nodes: int, severity: s
 
 
 @pytest.mark.parametrize(("label", "fires"), [("lane", True), ("topology.kubernetes.io/zone", False)])
-def test_a_node_selector_decides_though_the_runtime_is_not_read(label: str, fires: bool, check: Check) -> None:
+def test_a_node_selector_decides_even_if_the_runtime_is_unread(label: str, fires: bool, check: Check) -> None:
     override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"
     result = check({"job.yaml": f"{CLUSTER}---{TRAINJOB}{override}"})
     assert ("pod-matches-no-pool" in found(result)) == fires

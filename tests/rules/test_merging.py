@@ -82,7 +82,7 @@ def named(finding: Finding) -> list[str]:
     return [name.rpartition(".")[2] for name in (finding.object, *finding.also)]
 
 
-def test_entries_of_a_list(write: Write) -> None:
+def test_findings_on_entries_of_a_list_are_merged(write: Write) -> None:
     write({"main.tf": MODULES})
     (finding,) = found("subnet-too-small")
     assert named(finding) == ["private[0]", "private[1]", "private[2]"]
@@ -93,7 +93,7 @@ def test_entries_of_a_list(write: Write) -> None:
     )
 
 
-def test_entries_of_a_map(write: Write) -> None:
+def test_findings_on_entries_of_a_map_are_merged(write: Write) -> None:
     write({"main.tf": MODULES})
     (finding,) = found("gpu-pool-never-empty")
     assert named(finding) == ['this["a"]', 'this["b"]']
@@ -101,7 +101,7 @@ def test_entries_of_a_map(write: Write) -> None:
     assert lines == [MODULES[: MODULES.index("b = {")].count("\n") + 1]
 
 
-def test_their_fix_mends_them_all(write: Write) -> None:
+def test_the_fix_of_a_merged_finding_fixes_all_parts(write: Write) -> None:
     write({"main.tf": MODULES})
     outcome = fix.fix(["."], Config(), rules=("gpu-pool-never-empty", "subnet-too-small"), safeties=("costs", "unsafe"))
     assert outcome.refused == []
@@ -127,13 +127,13 @@ resource "aws_eks_node_group" "NAME" {
 """
 
 
-def test_resources_of_their_own_are_findings_of_their_own(write: Write) -> None:
+def test_findings_on_separate_resources_are_not_merged(write: Write) -> None:
     write({"main.tf": CLUSTER + POOL.replace("NAME", "a") + POOL.replace("NAME", "b")})
     assert [finding.also for finding in found("gpu-pool-never-empty")] == [(), ()]
 
 
 @pytest.mark.parametrize(("pools", "also"), [("abc", [0, 0, 0]), ("abcd", [3])])
-def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Write) -> None:
+def test_a_finding_repeated_in_many_files_is_printed_once(pools: str, also: list[int], write: Write) -> None:
     write({"eks.tf": CLUSTER, **{f"pool-{name}.tf": POOL.replace("NAME", name) for name in pools}})
     own = found("gpu-pool-never-empty")
     assert [len(finding.also) for finding in merging.merge_repeated(own)] == also
@@ -143,7 +143,7 @@ def test_a_habit_is_one_finding_of_a_text(pools: str, also: list[int], write: Wr
     assert ("also: " in printed) is (len(also) == 1)
 
 
-def test_a_habit_goes_through_all_folders_and_names_its_places(write: Write) -> None:
+def test_a_finding_repeated_over_folders_is_printed_once_with_its_places(write: Write) -> None:
     write({f"{name}/main.tf": CLUSTER + POOL.replace("NAME", name) for name in "abcdefg"})
     (finding,) = merging.merge_repeated(found("gpu-pool-never-empty"))
     assert len(finding.parts) == 7
@@ -160,21 +160,21 @@ def test_a_habit_goes_through_all_folders_and_names_its_places(write: Write) -> 
 OLD = 'resource "aws_eks_cluster" "main" {\n  name    = "train"\n  version = "VERSION"\n}\n'
 
 
-def test_errors_of_one_sentence_are_a_habit(write: Write) -> None:
+def test_repeated_errors_with_the_same_message_are_printed_once(write: Write) -> None:
     """A version that is too old in many clusters is one thing to do; a range that is full is another one in each."""
     write({f"{name}/main.tf": OLD.replace("VERSION", "1.27" if name < "e" else "1.26") for name in "abcdef"})
     own = merging.merge_repeated(found("unsupported-kubernetes"))
     assert [(len(one.also), "1.27" in one.message) for one in own] == [(3, True), (0, False), (0, False)]
 
 
-def test_errors_are_no_habit(write: Write) -> None:
+def test_errors_with_different_numbers_are_printed_separately(write: Write) -> None:
     """Each has numbers of its own, and is looked at alone."""
     pod = PODS.replace("k8s.gcr.io", "docker.io")
     write({f"pods-{name}.yaml": pod.replace("NAME", name) for name in "abcde"})
     assert [one.severity for one in merging.merge_repeated(found("docker-hub-image"))] == [Severity.ERROR] * 5
 
 
-def test_images_of_one_file(write: Write) -> None:
+def test_images_in_one_file_are_merged_into_one_finding(write: Write) -> None:
     other = PODS.replace("NAME", "b").replace("first:1", "third:1").replace("second:1", "fourth:1")
     write({"pods.yaml": f"{PODS}---{other}"})
     (finding,) = found("retired-registry")
@@ -190,7 +190,7 @@ def test_findings_in_many_copies_of_a_file_are_merged(copies: int, findings: int
 
 
 @pytest.mark.parametrize(("files", "findings"), [(7, 7), (8, 1)])
-def test_many_files_of_one_name_with_the_same_finding(files: int, findings: int, write: Write) -> None:
+def test_equal_findings_in_many_files_of_one_name_are_merged(files: int, findings: int, write: Write) -> None:
     """Recipes that were adapted from one template are one cause; a few may be environments."""
     write({f"recipe-{i}/pods.yaml": f"# recipe {i}{PODS}" for i in range(files)})
     assert len(found("retired-registry")) == findings
@@ -202,7 +202,7 @@ def check(*flags: str) -> list[dict[str, object]]:
     return findings
 
 
-def test_a_baseline_knows_each_of_them(write: Write) -> None:
+def test_a_baseline_knows_each_part_of_a_merged_finding(write: Write) -> None:
     """Also one that was written when each was a finding of its own."""
     folder = write({"main.tf": MODULES})
     CliRunner().invoke(cli, ["baseline", "."], catch_exceptions=False)
@@ -219,7 +219,7 @@ def test_a_baseline_knows_each_of_them(write: Write) -> None:
     assert [(str(one["object"])[-3:-1], one["also"]) for one in new] == [('c"', [])]
 
 
-def test_comments_silence_each_of_them(write: Write) -> None:
+def test_a_comment_silences_one_part_of_a_merged_finding(write: Write) -> None:
     folder = write({"main.tf": MODULES})
     arguments = ["check", ".", "--select", "gpu-pool-never-empty", "--add-ignores", "always in use"]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
@@ -252,7 +252,7 @@ provider "aws" {
 """
 
 
-def test_the_dearest_finding_leads_and_the_others_keep_their_costs(write: Write) -> None:
+def test_the_most_expensive_finding_leads_and_others_keep_their_costs(write: Write) -> None:
     write({"main.tf": PRICED})
     (finding,) = found("gpu-pool-never-empty")
     assert finding.object.endswith('["b"]')
@@ -264,7 +264,7 @@ def test_the_dearest_finding_leads_and_the_others_keep_their_costs(write: Write)
 RAY_JOB = "apiVersion: ray.io/v1\nkind: RayJob\nmetadata: {name: NAME}\nspec:\n  rayClusterSpec:\n    headGroupSpec:\n      template: {spec: {containers: [{name: head, image: quay.io/a/ray:2, resources: {limits: {nvidia.com/gpu: 1}}}]}}\n"
 
 
-def test_manifests_of_one_folder_with_one_remedy_are_one_finding_of_a_text(write: Write) -> None:
+def test_manifests_in_one_folder_with_one_remedy_are_printed_as_one_finding(write: Write) -> None:
     names = ("one", "two")
     write({f"{folder}/{name}.yaml": RAY_JOB.replace("NAME", f"{name}-{folder}") for folder in "ab" for name in names})
     kept = "  deletionStrategy: {onSuccess: {policy: DeleteNone}, onFailure: {policy: DeleteNone}}\n"
@@ -275,7 +275,7 @@ def test_manifests_of_one_folder_with_one_remedy_are_one_finding_of_a_text(write
     assert read == [("a/one.yaml:RayJob/one-a", 1), ("b/one.yaml:RayJob/one-b", 0), ("b/two.yaml:RayJob/two-b", 0)]
 
 
-def test_templates_of_a_chart_with_one_remedy_are_one_finding_of_a_text(write: Write) -> None:
+def test_chart_templates_with_one_remedy_are_printed_as_one_finding(write: Write) -> None:
     template = RAY_JOB.replace("name: NAME", 'name: "{{ .Release.Name }}-NAME"')
     files = {f"templates/{name}.yaml": template.replace("NAME", name) for name in ("one", "two")}
     write({"Chart.yaml": "apiVersion: v2\nname: ray\nversion: 1.0.0\n", **files})

@@ -54,7 +54,7 @@ def stack(spec: str, more: str = "") -> str:
         (RELEASE % ("grafana", "{}"), 1500, []),
     ],
 )  # fmt: skip
-def test_servers_of_charts_are_judged(release: str, nodes: int, wanted: list[str], check: Check) -> None:
+def test_prometheus_servers_of_charts_are_judged(release: str, nodes: int, wanted: list[str], check: Check) -> None:
     assert found(check, {"main.tf": 'variable "shards" {}' + release}, nodes) == wanted
 
 
@@ -95,14 +95,14 @@ subjects: [{kind: ServiceAccount, name: %(name)s, namespace: %(space)s}]
         (SERVER.replace("prometheus/prometheus:", "prometheus/alertmanager:") + RIGHTS % {"name": "prometheus", "space": "monitoring"}, []),
     ],
 )  # fmt: skip
-def test_servers_that_are_plain_workloads(manifests: str, wanted: list[str], check: Check) -> None:
+def test_prometheus_servers_in_plain_workloads_are_judged(manifests: str, wanted: list[str], check: Check) -> None:
     assert found(check, {"prometheus.yaml": manifests}) == wanted
 
 
 @pytest.mark.parametrize(
     ("selector", "wanted"), [("{}", ["prometheus-not-sharded"]), ("{matchLabels: {app: web}}", [])]
 )
-def test_servers_of_the_operator_that_take_every_monitor(selector: str, wanted: list[str], check: Check) -> None:
+def test_operator_servers_that_select_every_monitor_are_judged(selector: str, wanted: list[str], check: Check) -> None:
     spec = f"spec: {{serviceMonitorSelector: {selector}}}\n"
     text = "apiVersion: monitoring.coreos.com/v1\nkind: Prometheus\nmetadata: {name: k8s}\n" + spec
     assert found(check, {"prometheus.yaml": text}) == wanted
@@ -123,7 +123,7 @@ spec:
 @pytest.mark.parametrize(
     ("name", "told"), [("fluent-bit", True), ("datadog-agent", True), ("ebs-csi-node", False), ("kured", False)]
 )
-def test_known_agents_in_kube_system_are_reported(name: str, *, told: bool, check: Check) -> None:
+def test_known_monitoring_agents_in_kube_system_are_reported(name: str, *, told: bool, check: Check) -> None:
     files = {"agent.yaml": AGENT % name + RIGHTS % {"name": "agent", "space": "kube-system"}}
     assert found(check, files) == (["per-node-api-watchers"] if told else [])
 

@@ -95,12 +95,12 @@ def queues(*resources: str) -> Mapping[str, str]:
     return {f"queue-{i}.yaml": QUEUE.replace("RESOURCE", resource) for i, resource in enumerate(resources)}
 
 
-def test_queue_without_quota_for_the_gpu_of_its_jobs_is_reported(check: Check) -> None:
+def test_a_queue_without_quota_for_the_gpus_of_its_jobs_is_reported(check: Check) -> None:
     files = {"job.yaml": job("nvcr.io/nvidia/pytorch:24.01"), **queues("nvidia.com/mig-1g.10gb")}
     assert "queue-ignores-gpus" in rules_of(check(files))
 
 
-def test_queues_of_one_name_are_alternatives(check: Check) -> None:
+def test_queues_with_one_name_count_as_alternatives(check: Check) -> None:
     """One file is applied for whole GPUs, the other one for slices, each with its jobs."""
     files = {"job.yaml": job("nvcr.io/nvidia/pytorch:24.01"), **queues("nvidia.com/mig-1g.10gb", "nvidia.com/gpu")}
     assert "queue-ignores-gpus" not in rules_of(check(files))
@@ -114,7 +114,7 @@ def test_queues_of_one_name_are_alternatives(check: Check) -> None:
         ("nvidia/cuda:12.4.0-base-ubuntu22.04", False),
     ],
 )
-def test_shared_memory_is_judged_only_for_programs_with_nccl(image: str, told: bool, check: Check) -> None:
+def test_shared_memory_is_judged_only_for_programs_that_use_nccl(image: str, told: bool, check: Check) -> None:
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": job(image)}))) == told
 
 
@@ -140,20 +140,20 @@ def test_sleeping_containers_need_no_shared_memory(command: str, told: bool, che
         ('\nprovider "google" {\n  project = "train"\n}\n', True),
     ],
 )
-def test_default_size_of_an_uncalled_module_is_not_judged(more: str, told: bool, check: Check) -> None:
+def test_the_default_size_of_an_uncalled_module_is_not_judged(more: str, told: bool, check: Check) -> None:
     """Its size is a default for those who call it elsewhere."""
     found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED\n", "") + more}))
     assert ("single-large-pool" in found) == told
     assert ("slow-upgrades" in found) == told
 
 
-def test_a_module_without_required_variables_is_a_root(check: Check) -> None:
+def test_a_module_without_required_variables_is_a_root_module(check: Check) -> None:
     found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED", '  default = "train"')}))
     assert "slow-upgrades" in found
 
 
 @pytest.mark.parametrize(("image", "severity"), [("python:3.12", "info"), ("someone/train:1", "warning")])
-def test_caches_of_popular_images_have_dockers_own(image: str, severity: str, check: Check) -> None:
+def test_image_caches_contain_official_docker_images(image: str, severity: str, check: Check) -> None:
     agent = f"""
 apiVersion: apps/v1
 kind: DaemonSet
@@ -193,7 +193,7 @@ resource "aws_eks_node_group" "jobs" {
 @pytest.mark.parametrize(
     ("machine", "nodes", "told"), [("m6i.large", 100, False), ("m6i.large", 101, True), ("g5.xlarge", 2, True)]
 )
-def test_quotas_are_told_that_an_account_lacks(machine: str, nodes: int, told: bool, check: Check) -> None:
+def test_only_quotas_missing_in_a_new_account_are_reported(machine: str, nodes: int, told: bool, check: Check) -> None:
     """A few CPU nodes start in any account; no account has GPUs."""
     code = ROOM.replace("TYPE", machine).replace("NODES", str(nodes))
     assert ("quota-needed" in rules_of(check({"main.tf": code}))) is told

@@ -85,7 +85,7 @@ def run(*arguments: str) -> Any:
         (RULE, "- a\n", [":1:1: the rule must be a mapping"]),
     ],
 )  # fmt: skip
-def test_mistakes_are_reported_by_their_place(old: str, new: str, expected: list[str], write: Write) -> None:
+def test_mistakes_in_rules_are_reported_with_their_place(old: str, new: str, expected: list[str], write: Write) -> None:
     assert old in RULE
     write({PATH: RULE.replace(old, new, 1), "a.yaml": "apiVersion: v1\nkind: A\n"})
     with pytest.raises(RuleError) as caught:
@@ -126,13 +126,13 @@ def test_all_mistakes_of_all_files_are_reported(write: Write) -> None:
         ("settings.pool.max_pods", ["gke.pool.max_pods"]),
     ],
 )
-def test_a_source_without_a_cloud_is_that_of_each(source: str, numbers: list[str], write: Write) -> None:
+def test_a_source_without_a_cloud_applies_to_every_cloud(source: str, numbers: list[str], write: Write) -> None:
     write({PATH: f"{RULE}sources: [{source}]\n"})
     shown = run("explain", "job-without-team", "--rules", "policies").output
     assert re.findall(r"^  (\S+) = ", shown, re.MULTILINE) == numbers
 
 
-def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Write) -> None:
+def test_a_limit_with_a_cloud_name_works_in_every_rule(write: Write) -> None:
     hole = '"{limits.eks.pool.quota} {limits.job.large} {limits.any.job.large}"'
     write({PATH: RULE.replace('"{object.metadata.name} has no labels"', hole), "a.yaml": JOB})
     found = run("check", "--rules", "policies", "--select", "job-without-team").output
@@ -143,7 +143,7 @@ def test_a_limit_of_a_named_cloud_is_known_everywhere(write: Write) -> None:
     assert "there is no word limits.ekss; did you mean limits.eks?" in run("rules", "--test", "policies").output
 
 
-def test_numbers_of_the_profiles_in_a_why(write: Write) -> None:
+def test_numbers_of_the_profiles_are_filled_into_why(write: Write) -> None:
     """A hole is filled in on every page; a brace that is no name of a number stays."""
     why = "EKS takes {limits.eks.cluster.nodes} nodes, waits {flags.scale-down-unneeded-time}; set {value: 5} and ${var.x}."
     write({PATH: f"{RULE}---\nwhy: '{why}'\n", "a.yaml": JOB})
@@ -152,7 +152,7 @@ def test_numbers_of_the_profiles_in_a_why(write: Write) -> None:
     assert expected in run("check", "--rules", "policies", "--format", "sarif").output
 
 
-def test_folders_without_rules_and_names_that_are_taken(write: Write) -> None:
+def test_empty_rule_folders_and_duplicate_names_are_refused(write: Write) -> None:
     write({"policies/README.md": "", "more/images/docker-hub-image.yaml": RULE, "flat/a-rule.yml": RULE})
     assert (
         "there is no rule in policies: rules are DIR/<group>/<name>.yaml" in run("rules", "--rules", "policies").output
@@ -167,7 +167,7 @@ def test_folders_without_rules_and_names_that_are_taken(write: Write) -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "examples" / "own-rules").rglob("*-*.yaml")), ids=lambda path: path.stem
 )
-def test_published_schema_agrees(path: Path) -> None:
+def test_the_published_rule_schema_agrees_with_kcheck(path: Path) -> None:
     schema = json.loads((ROOT / "profiles" / "rule.schema.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     rule, details = yaml.safe_load_all(path.read_text())
@@ -188,7 +188,7 @@ def prove(write: Write, examples: list[dict[str, Any]], more: str) -> tuple[int,
     return found.exit_code, found.stdout
 
 
-def test_correct_examples_pass(write: Write) -> None:
+def test_correct_rule_examples_pass(write: Write) -> None:
     labelled = JOB + "  labels:\n    team: ml\n"
     example = {"file": "a.yaml", "bad": JOB, "good": labelled}
     assert prove(write, [example, example], "") == (0, "ok own/job-without-team: 2 examples\n")
@@ -227,7 +227,7 @@ def test_correct_examples_pass(write: Write) -> None:
         ({"bad": JOB}, FIX, ["`fixed` is missing; fix makes of a.yaml:", "  +  labels:"]),
     ],
 )
-def test_examples_that_do_not(example: dict[str, str], more: str, expected: list[str], write: Write) -> None:
+def test_wrong_rule_examples_fail(example: dict[str, str], more: str, expected: list[str], write: Write) -> None:
     status, text = prove(write, [{"file": "a.yaml", **example}], more)
     assert status == 1
     assert text.startswith("FAILED own/job-without-team: 1 example\n  ")
@@ -271,14 +271,14 @@ def test_every_form_of_a_fix_works(fix: str, fixed: str | None, write: Write) ->
     assert (folder / "main.tf").read_text() == (fixed or MAIN)
 
 
-def test_an_example_writes_nothing_outside_of_its_folder(write: Write) -> None:
+def test_an_example_writes_nothing_outside_its_folder(write: Write) -> None:
     folder = write({})
     outside = folder / "outside.yaml"
     prove(write, [{"bad": {"a.yaml": JOB, str(outside): JOB, "../../outside.yaml": JOB}}], "")
     assert not outside.exists()
 
 
-def test_the_documented_file_is_a_rule(write: Write) -> None:
+def test_the_documented_rule_file_is_valid(write: Write) -> None:
     page = (ROOT / "docs" / "writing-rules.md").read_text()
     text = page.split("## What is in the file?")[1].split("```yaml\n")[1].split("---\n")[0]
     write({"policies/own/subnet-full.yaml": text})

@@ -53,7 +53,7 @@ def told(check: Check, code: str, requests: str, **more: str) -> list[str]:
         ("memory: 7455Mi", "7,455Mi of memory; one t3.large leaves at most 7,452Mi of its 8,192Mi to pods"),
     ],
 )
-def test_message_states_the_request(requests: str, text: str, check: Check) -> None:
+def test_the_message_states_the_request(requests: str, text: str, check: Check) -> None:
     assert told(check, CLUSTER + SMALL, requests) == ([f"Pod train asks for {text}"] if text else [])
 
 
@@ -67,17 +67,17 @@ def test_message_states_the_request(requests: str, text: str, check: Check) -> N
     ],
     ids=["larger", "one of several", "unknown", "tainted"],
 )
-def test_a_pool_that_may_have_room(more: str, check: Check) -> None:
+def test_a_pod_is_not_reported_if_some_pool_may_have_room(more: str, check: Check) -> None:
     assert told(check, CLUSTER + SMALL + more, "cpu: 4") == []
 
 
-def test_the_largest_machine_is_named(check: Check) -> None:
+def test_the_largest_available_machine_is_named(check: Check) -> None:
     more = GROUP.format(name="large", types='["t3.large", "m5.xlarge"]', more=TAINT.replace("NO_S", "PREFER_NO_S"))
     (text,) = told(check, CLUSTER + SMALL + more, "cpu: 4")
     assert "one m5.xlarge leaves 3.92 of its 4 to pods" in text
 
 
-def test_pod_is_not_judged_if_larger_nodes_may_be_added(check: Check) -> None:
+def test_a_pod_is_not_judged_if_larger_nodes_may_be_added(check: Check) -> None:
     auto = 'compute_config {\n    enabled    = true\n    node_pools = ["system"]\n  }\n}'
     assert told(check, CLUSTER.replace("}", auto) + SMALL, "cpu: 4") == []
     karpenter = 'resource "helm_release" "karpenter" {\n  name  = "karpenter"\n  chart = "karpenter"\n}\n'
@@ -87,9 +87,9 @@ def test_pod_is_not_judged_if_larger_nodes_may_be_added(check: Check) -> None:
     assert told(check, CLUSTER + SMALL + autoscaler + karpenter, "cpu: 4") == []
 
 
-def test_pod_without_requests_fits(check: Check) -> None:
+def test_a_pod_without_requests_fits_everywhere(check: Check) -> None:
     assert told(check, CLUSTER + SMALL, "") == []
 
 
-def test_pod_without_a_cluster_is_not_judged(check: Check) -> None:
+def test_a_pod_without_a_cluster_is_not_judged(check: Check) -> None:
     assert told(check, "", "cpu: 400") == []

@@ -120,15 +120,15 @@ def unsourced(rule: Rule) -> Iterator[str]:
     yield from (source for source in known.values() if not has_source(rule, source))
 
 
-def test_every_number_has_a_source() -> None:
+def test_every_number_in_the_prose_of_rules_has_a_source() -> None:
     assert {rule.name: wrong for rule in rules.load() if (wrong := list(unsourced(rule)))} == {}
 
 
-def test_every_hole_is_filled() -> None:
+def test_every_placeholder_in_the_prose_of_rules_is_filled() -> None:
     assert [rule.name for rule in rules.load() if HOLE.search(rule.documentation.why)] == []
 
 
-def test_the_list_has_rules_only() -> None:
+def test_the_list_of_sourced_phrases_names_only_rules() -> None:
     assert listed().keys() <= {rule.name for rule in rules.load()}
 
 
@@ -145,9 +145,9 @@ def test_the_list_has_rules_only() -> None:
         ("an H100, p5.48xlarge, IPv4, mig-1g.10gb, tier-4xl, a[0], 4xlarge, Amazon Linux 2023, 429, v1beta1", []),
     ],
 )
-def test_numbers_are_found(text: str, expected: list[str]) -> None:
+def test_numbers_in_prose_are_found(text: str, expected: list[str]) -> None:
     assert [number for number, _ in numbers(text)] == expected
 
 
-def test_a_phrase_covers_its_own_number_only() -> None:
+def test_a_listed_phrase_covers_only_its_own_number() -> None:
     assert missing("5 of 10 and 5 of 20", ["5 of 10"]) == ["5: 5 of 10 and 5 of 20", "20: 5 of 10 and 5 of 20"]

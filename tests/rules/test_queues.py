@@ -52,14 +52,14 @@ NAMED = "name: train, namespace: vision, labels: {kueue.x-k8s.io/queue-name: res
 
 
 @pytest.mark.parametrize(("name", "namespace", "told"), [("default", "vision", False), ("default", "speech", True)])
-def test_the_default_queue_starts_jobs_of_its_namespace(name: str, namespace: str, told: bool, check: Check) -> None:
+def test_the_default_queue_accepts_jobs_in_its_namespace(name: str, namespace: str, told: bool, check: Check) -> None:
     found = names(check({"job.yaml": job(), "queue.yaml": queue(name, namespace)}))
     assert ("gang-missing" in found) is told
     assert "queue-label-missing" not in found
 
 
 @pytest.mark.parametrize(("namespace", "told"), [("vision", False), ("speech", True)])
-def test_a_queue_serves_its_own_namespace(namespace: str, told: bool, check: Check) -> None:
+def test_a_local_queue_serves_only_its_namespace(namespace: str, told: bool, check: Check) -> None:
     result = check({"job.yaml": job(NAMED), "queue.yaml": queue("research", namespace)})
     assert ("queue-missing" in names(result)) is told
     assert all(
@@ -92,7 +92,7 @@ def test_a_quota_without_limit_range_names_the_pods_it_refuses(check: Check) -> 
 
 
 @pytest.mark.parametrize(("space", "told"), [("vision", False), ("speech", True)])
-def test_a_limit_range_is_of_its_namespace(space: str, told: bool, check: Check) -> None:
+def test_a_limit_range_applies_to_its_namespace(space: str, told: bool, check: Check) -> None:
     found = check({"quota.yaml": QUOTA, "range.yaml": RANGE.replace("SPACE", space)})
     assert ("limit-range-missing" in names(found)) is told
 
@@ -110,7 +110,7 @@ def test_jobs_of_a_cron_job_wait_in_a_queue_by_their_own_label(meta: str, told: 
 
 
 @pytest.mark.parametrize("queued", [True, False])
-def test_a_queue_of_kueue_is_the_quota_of_its_jobs(queued: bool, check: Check) -> None:
+def test_a_kueue_queue_counts_as_the_quota_of_its_jobs(queued: bool, check: Check) -> None:
     space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
     quota = (
         "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: a, namespace: speech}\n"

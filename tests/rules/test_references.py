@@ -66,7 +66,7 @@ def test_a_misspelt_name_of_an_object_is_reported(
 
 
 @pytest.mark.medium
-def test_a_claim_of_another_name_beside_one_that_is_defined(check: Check) -> None:
+def test_a_missing_claim_next_to_a_defined_one_is_a_warning(check: Check) -> None:
     files = {
         "claim.yaml": defined("PersistentVolumeClaim", "imagenet"),
         "job.yaml": job(CLAIM.replace("NAME", "resnet")),
@@ -99,12 +99,12 @@ GOOD = defined("PersistentVolumeClaim", "checkpoints")
     ],
 )  # fmt: skip
 @pytest.mark.medium
-def test_names_that_may_be_defined_elsewhere_are_not_reported(files: dict[str, str], check: Check) -> None:
+def test_names_possibly_defined_elsewhere_are_not_reported(files: dict[str, str], check: Check) -> None:
     assert told(check(files)) == []
 
 
 @pytest.mark.medium
-def test_named_secrets_are_no_candidates_for_other_names(check: Check) -> None:
+def test_secrets_in_use_are_not_suggested_for_other_names(check: Check) -> None:
     used = job(container=FROM.replace("KIND", "secret").replace("NAME", "hf-token"))
     other = used.replace("hf-token", "hf-tokens").replace("name: train}", "name: eval}")
     files = {"secret.yaml": defined("Secret", "hf-token"), "a.yaml": other}
@@ -129,7 +129,7 @@ def test_named_secrets_are_no_candidates_for_other_names(check: Check) -> None:
         ("train", "train-logs", False),
     ],
 )
-def test_names_that_are_nearly_the_same(left: str, right: str, same: bool) -> None:
+def test_nearly_equal_names_are_recognized(left: str, right: str, same: bool) -> None:
     assert nearly_same(left, right) is same
 
 
@@ -183,7 +183,7 @@ def test_budget_that_selects_nothing_is_reported(selector: str, found: bool, che
     ],
     ids=["folder", "namespace", "owned", "selected", "chart"],
 )
-def test_a_budget_whose_pods_may_be_elsewhere_is_not_judged(files: dict[str, str], check: Check) -> None:
+def test_a_budget_whose_pods_may_be_outside_the_code_is_not_judged(files: dict[str, str], check: Check) -> None:
     assert "budget-selects-nothing" not in {one.rule for one in check(files).findings}
 
 
@@ -224,7 +224,7 @@ spec: {minReplicas: LEAST, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1,
         ("3", f"{THREE}---\n{SCALER.replace('LEAST', '3')}", True),
     ],
 )  # fmt: skip
-def test_a_budget_that_keeps_every_pod(least: str, pods: str, found: bool, check: Check) -> None:
+def test_a_budget_that_protects_every_pod_is_reported(least: str, pods: str, found: bool, check: Check) -> None:
     result = check({"serve.yaml": f"{KEEPS.replace('LEAST', least)}---\n{pods}"})
     rules = {one.rule for one in result.findings}
     assert ("budget-keeps-every-pod" in rules) is found

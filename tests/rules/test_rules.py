@@ -37,7 +37,7 @@ EXAMPLES = [
 
 @pytest.mark.medium
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_examples_show_what_their_rule_does(rule: Rule, example: Example) -> None:
+def test_each_rule_finds_its_bad_example_and_accepts_its_good_one(rule: Rule, example: Example) -> None:
     """It fires on `bad`, also where a value is unknown or null, is silent on `good`, and `fixed` is what fix makes."""
     run = ExampleRun(rule, example)
     assert located(rule, run.failures()) == []
@@ -46,7 +46,7 @@ def test_examples_show_what_their_rule_does(rule: Rule, example: Example) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_no_other_rule_fails_on_an_example(rule: Rule, example: Example) -> None:
+def test_no_other_rule_fails_on_the_example_of_a_rule(rule: Rule, example: Example) -> None:
     run = ExampleRun(rule, example)
     assert [bug for files in (example.bad, example.good) for bug in run.checked(files).bugs] == []
 
@@ -58,7 +58,7 @@ def test_rules_name_no_cloud_in_limits() -> None:
 
 
 @pytest.mark.slow
-def test_headlines_are_short() -> None:
+def test_rule_headlines_are_short() -> None:
     """Half of them have no more than 12 words."""
     runs = [ExampleRun(rule, example) for rule in RULES for example in rule.documentation.examples]
     assert median(len(finding.message.split()) for run in runs for finding in run.findings()) <= 12
@@ -79,7 +79,7 @@ def formatted(text: str, terraform: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "example"), FIXED)
-def test_fixes_keep_files_formatted(rule: Rule, example: Example, terraform: str) -> None:
+def test_rule_fixes_keep_files_formatted(rule: Rule, example: Example, terraform: str) -> None:
     for name, text in (example.fixed or {}).items():
         if name.endswith((".tf", ".tfvars")) and text != example.bad.get(name):
             assert formatted(text, terraform) or not formatted(example.bad[name], terraform), rule.name
@@ -88,7 +88,7 @@ def test_fixes_keep_files_formatted(rule: Rule, example: Example, terraform: str
 @pytest.mark.slow
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize(("rule", "example"), FIXED)
-def test_diff_applies_with_git(rule: Rule, example: Example, newline: str, write: Write) -> None:
+def test_git_apply_accepts_the_diff_of_every_rule_fix(rule: Rule, example: Example, newline: str, write: Write) -> None:
     """With the line ends of Unix and of Windows; what is fixed has those that it had."""
     folder = write({name: text.replace("\n", newline).encode() for name, text in example.bad.items()})
     nodes = {"": example.nodes} if example.nodes else {}
@@ -101,16 +101,16 @@ def test_diff_applies_with_git(rule: Rule, example: Example, newline: str, write
         assert (folder / name).read_bytes() == text.replace("\n", newline).encode()
 
 
-def test_rules_have_the_published_shape() -> None:
+def test_rules_match_the_published_schema() -> None:
     assert [one.name for one in RULES if rule_files.read(one.group, one.path).rule["summary"] != one.summary] == []
 
 
-def test_rules_are_what_strict_asks_for() -> None:
+def test_built_in_rules_pass_the_strict_test() -> None:
     assert [text for rule in RULES for text in located(rule, rule_examples.shortcomings(rule))] == []
     assert {name for rule in RULES for name in rule.unless} <= {rule.name for rule in RULES}
 
 
-def test_names_are_unique() -> None:
+def test_rule_names_are_unique() -> None:
     names = [rule.name for rule in RULES]
     assert len(names) == len(set(names))
 
@@ -119,7 +119,7 @@ def test_rules_use_words_that_exist() -> None:
     assert [text for rule in RULES for text in located(rule, rule_words.problems(rule))] == []
 
 
-def test_has_is_used_only_in_when() -> None:
+def test_the_has_function_is_used_only_in_when() -> None:
     assert [text for rule in RULES for text in located(rule, rule_examples.misplaced_presence(rule))] == []
 
 
@@ -151,7 +151,7 @@ module "gke" {
 
 
 @pytest.mark.parametrize(("size", "severity"), [("", "info"), (", max_count = 100", "error")])
-def test_a_finding_that_rests_on_a_default_is_an_info(size: str, severity: str, write: Write) -> None:
+def test_a_finding_based_on_a_module_default_is_an_info(size: str, severity: str, write: Write) -> None:
     """Nobody asked for 100 nodes a zone: the module did."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings

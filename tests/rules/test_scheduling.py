@@ -69,14 +69,14 @@ def found(result: Result) -> dict[str, str]:
     ("taint", "refused"),
     [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
 )
-def test_taints_called_as_the_resource_are_tolerated(taint: str, refused: bool, check: Check) -> None:
+def test_taints_named_like_a_resource_are_tolerated_automatically(taint: str, refused: bool, check: Check) -> None:
     """EKS runs ExtendedResourceToleration; taints of a node that starts go away."""
     assert (
         "gpu-without-toleration" in found(check({"main.tf": POOL.format(taint=taint), "job.yaml": job()}))
     ) == refused
 
 
-def test_flavors_of_kueue_bring_tolerations(check: Check) -> None:
+def test_kueue_flavors_add_tolerations(check: Check) -> None:
     queued = job(labels="  labels:\n    kueue.x-k8s.io/queue-name: team\n")
     assert "gpu-without-toleration" not in found(check({"main.tf": POOL.format(taint="dedicated"), "job.yaml": queued}))
 
@@ -94,13 +94,15 @@ HOST = "      hostNetwork: true\n"
         (64, 4, "", None),  # nothing declared
     ],
 )
-def test_clashing_node_ports_are_reported(pods: int, gpus: int, more: str, severity: str | None, check: Check) -> None:
+def test_conflicting_host_ports_are_reported(
+    pods: int, gpus: int, more: str, severity: str | None, check: Check
+) -> None:
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": job(pods, gpus, HOST, more)}
     assert found(check(files)).get("host-network-port-clash") == severity
 
 
 @pytest.mark.parametrize(("gpus", "severity"), [(8, "info"), (4, "warning")])
-def test_jobs_with_rdma_have_the_network_of_whole_nodes_on_purpose(gpus: int, severity: str, check: Check) -> None:
+def test_a_port_conflict_is_an_info_for_rdma_jobs_that_fill_nodes(gpus: int, severity: str, check: Check) -> None:
     text = job(64, gpus, HOST, PORT) + "              vpc.amazonaws.com/efa: 4\n"
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "job.yaml": text}
     assert found(check(files))["host-network-port-clash"] == severity
@@ -125,7 +127,9 @@ spec:
     ("karpenter.sh/do-not-disrupt: 'true'", [["cluster-autoscaler.kubernetes.io/safe-to-evict"]]),
     ("karpenter.sh/do-not-disrupt: 'true', cluster-autoscaler.kubernetes.io/safe-to-evict: 'false'", []),
 ])  # fmt: skip
-def test_a_job_is_kept_from_all_that_may_move_it(own: str, expected: list[list[str]], check: Check) -> None:
+def test_the_fix_adds_each_annotation_that_keeps_an_evictable_job(
+    own: str, expected: list[list[str]], check: Check
+) -> None:
     text = job(
         16,
         2,
@@ -150,7 +154,7 @@ SPREAD = """      affinity:
 
 
 @pytest.mark.parametrize(("app", "spread"), [("train", True), ("cache", False)])
-def test_anti_affinity_to_others_does_not_spread(app: str, spread: bool, check: Check) -> None:
+def test_anti_affinity_to_other_pods_does_not_spread_a_job(app: str, spread: bool, check: Check) -> None:
     text = job(400, spec=SPREAD.format(app=app)).replace(
         "  template:\n", "  template:\n    metadata: {labels: {app: train}}\n"
     )
@@ -170,7 +174,7 @@ resource "helm_release" "priorities" {
 """
 
 
-def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
+def test_a_missing_priority_class_may_come_from_a_helm_release(check: Check) -> None:
     files = {
         "job.yaml": job(spec="      priorityClassName: high\n"),
         "class.yaml": CLASS.format(name="low", value=1, more=""),
@@ -181,7 +185,7 @@ def test_releases_may_bring_the_class_that_is_missing(check: Check) -> None:
 
 
 @pytest.mark.parametrize(("named", "default"), [("low", ""), ("", "globalDefault: true\n")])
-def test_a_job_without_a_class_has_the_default_one(named: str, default: str, check: Check) -> None:
+def test_a_job_without_a_priority_class_has_the_default_class(named: str, default: str, check: Check) -> None:
     spec = f"      priorityClassName: {named}\n" if named else ""
     classes = CLASS.format(name="low", value=1, more=default) + "---\n" + CLASS.format(name="high", value=9, more="")
     result = check({"job.yaml": job(spec=spec), "classes.yaml": classes})
@@ -189,7 +193,7 @@ def test_a_job_without_a_class_has_the_default_one(named: str, default: str, che
     assert details[0] == "Pods above its class low (1) may stop it"
 
 
-def test_a_single_card_is_one(check: Check) -> None:
+def test_a_job_with_one_gpu_has_singular_messages(check: Check) -> None:
     classes = (
         CLASS.format(name="low", value=1, more="globalDefault: true\n")
         + "---\n"
@@ -200,20 +204,20 @@ def test_a_single_card_is_one(check: Check) -> None:
     assert details[-1].endswith("each stop loses all work of 1 GPU")
 
 
-def test_workloads_without_a_namespace_are_in_none_that_is_not_known(check: Check) -> None:
+def test_workloads_without_a_namespace_are_not_in_an_unknown_namespace(check: Check) -> None:
     space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: '${SPACE}'}\n"
     result = check({"job.yaml": job(), "space.yaml": space})
     assert "namespace-without-quota" not in {*found(result), *(one.rule for one in result.undecided)}
 
 
-def test_a_class_that_never_preempts_stops_nobody(check: Check) -> None:
+def test_a_class_that_never_preempts_causes_no_preemption_finding(check: Check) -> None:
     never = CLASS.format(name="high", value=9, more="preemptionPolicy: Never\n")
     classes = CLASS.format(name="low", value=1, more="globalDefault: true\n") + "---\n" + never
     assert "preempted-without-checkpoint" not in found(check({"job.yaml": job(), "classes.yaml": classes}))
 
 
 @pytest.mark.parametrize(("folder", "severity"), [("a", "error"), ("b", "warning")])
-def test_defaults_of_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
+def test_default_classes_in_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
     one, two = (CLASS.format(name=name, value=1, more="globalDefault: true\n") for name in ("one", "two"))
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "a/one.yaml": one, f"{folder}/two.yaml": two}
     assert found(check(files))["two-default-priorities"] == severity
@@ -237,7 +241,7 @@ SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: vision}\n"
         ("", "info"),
     ],
 )
-def test_quotas_of_other_teams_make_a_missing_one_a_warning(quota: str, severity: str | None, check: Check) -> None:
+def test_a_missing_quota_is_a_warning_if_other_teams_have_one(quota: str, severity: str | None, check: Check) -> None:
     mine = job().replace("  name: train\n", "  name: train\n  namespace: vision\n")
     files = {"job.yaml": mine, "space.yaml": SPACE, **({"quota.yaml": quota} if quota else {})}
     assert found(check(files)).get("namespace-without-quota") == severity
@@ -254,12 +258,12 @@ def test_quotas_count_accelerators_by_any_name(key: str, told: bool, check: Chec
 
 
 @pytest.mark.parametrize("key", ["limits.nvidia.com/gpu", "nvidia.com/gpu"])
-def test_gpus_are_counted_by_requests_only(key: str, check: Check) -> None:
+def test_quotas_count_gpus_by_requests_only(key: str, check: Check) -> None:
     quota = QUOTA.format(namespace=", namespace: vision", hard=f"{key}: 8")
     assert found(check({"job.yaml": job(), "quota.yaml": quota}))["gpu-quota-never-counts"] == "error"
 
 
-def test_idle_and_init_containers_need_no_requests(check: Check) -> None:
+def test_sleeping_and_init_containers_need_no_requests(check: Check) -> None:
     agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  template:\n    spec:\n"
     agent += "      containers: [{name: agent, image: registry.example.com/agent:1}]\n"
     assert found(check({"agent.yaml": agent}, Config(nodes={"": 1000})))["missing-requests"] == "info"
@@ -293,13 +297,13 @@ spec:
         ("      nodeSelector:\n        node-role.kubernetes.io/control-plane: ''\n", "info"),
     ],
 )
-def test_docker_hub_severity_follows_where_agents_run(spec: str, severity: str, check: Check) -> None:
+def test_docker_hub_severity_depends_on_where_agents_run(spec: str, severity: str, check: Check) -> None:
     result = found(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
     assert result["docker-hub-image"] == severity
 
 
 @pytest.mark.parametrize(("taint", "told"), [("nvidia.com/gpu", None), ("example.com/none", None), ("", "error")])
-def test_agents_are_on_the_nodes_that_let_them_in(taint: str, told: str | None, check: Check) -> None:
+def test_agents_run_on_nodes_whose_taints_they_tolerate(taint: str, told: str | None, check: Check) -> None:
     pool = (
         POOL.format(taint=taint)
         if taint
@@ -317,7 +321,9 @@ QUEUED = "  labels: {kueue.x-k8s.io/queue-name: team}\n"
 @pytest.mark.parametrize(
     ("pods", "gpus", "labels", "told"), [(1, 0, "", False), (8, 0, "", True), (1, 8, "", True), (8, 8, QUEUED, False)]
 )
-def test_a_small_or_queued_job_takes_no_cluster(pods: int, gpus: int, labels: str, told: bool, check: Check) -> None:
+def test_a_small_or_queued_job_needs_no_namespace_quota(
+    pods: int, gpus: int, labels: str, told: bool, check: Check
+) -> None:
     space = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: vision\n---\n"
     text = job(pods, gpus, labels=labels).replace("  name: train\n", "  name: train\n  namespace: vision\n")
     assert ("namespace-without-quota" in found(check({"job.yaml": space + text}))) == told
@@ -353,16 +359,16 @@ resource "helm_release" "cache" {
         (CACHE, False),
     ],
 )
-def test_dns_that_stays_small(more: str, told: bool, check: Check) -> None:
+def test_dns_without_autoscaling_is_reported(more: str, told: bool, check: Check) -> None:
     result = check({"main.tf": POOL.format(taint="nvidia.com/gpu") + more}, Config(nodes={"": 1000}))
     assert ("dns-not-scaled" in found(result)) == told
 
 
-def test_dns_of_a_small_cluster_is_fine(check: Check) -> None:
+def test_dns_of_a_small_cluster_is_not_reported(check: Check) -> None:
     assert "dns-not-scaled" not in found(check({"main.tf": POOL.format(taint="nvidia.com/gpu")}))
 
 
-def test_manifests_alone_wait_for_no_pools(check: Check) -> None:
+def test_manifests_without_a_cluster_wait_for_no_pools(check: Check) -> None:
     assert not [one.rule for one in check({"job.yaml": job()}).undecided]
 
 
@@ -391,13 +397,15 @@ metadata: {{name: {namespace}}}
         (1, "volcano-system", set()),  # it meets nobody, does not pile up, and is an operator's
     ],
 )
-def test_job_of_one_pod_gets_no_rules_for_many(pods: int, namespace: str, rules: set[str], check: Check) -> None:
+def test_a_job_of_one_pod_gets_no_findings_for_many_pods(
+    pods: int, namespace: str, rules: set[str], check: Check
+) -> None:
     names = set(found(check({"job.yaml": GANG.format(pods=pods, namespace=namespace)})))
     assert names & {"host-network-dns", "job-never-cleaned", "namespace-without-quota"} == rules
 
 
 @pytest.mark.parametrize(("pods", "told"), [(2, True), (1, False)])
-def test_the_tier_of_a_single_pod_is_nobodys_business(pods: int, told: bool, check: Check) -> None:
+def test_a_missing_tier_label_on_a_single_pod_is_not_reported(pods: int, told: bool, check: Check) -> None:
     result = check({"job.yaml": job(pods)}, Config(nodes={"": 1000}))
     assert ("tier-not-visible" in found(result)) == told
 
@@ -414,7 +422,7 @@ LABELLED = "  template:\n    metadata:\n      labels:\n        app: train\n"
 
 
 @pytest.mark.parametrize(("operator", "spread"), [("In", False), ("NotIn", True)])
-def test_expressions_of_anti_affinity_are_to_others(operator: str, spread: bool, check: Check) -> None:
+def test_anti_affinity_expressions_can_exclude_the_own_pods(operator: str, spread: bool, check: Check) -> None:
     text = job(pods=600, spec=EXPRESSION.format(operator=operator)).replace("  template:\n", LABELLED)
     assert ("hostname-anti-affinity-at-scale" in names(check({"job.yaml": text}))) is spread
 
@@ -452,7 +460,7 @@ resource "kubernetes_limit_range" "vision" {
 """
 
 
-def test_classes_and_quotas_may_stand_in_terraform(check: Check) -> None:
+def test_priority_classes_and_quotas_in_terraform_are_read(check: Check) -> None:
     text = job(spec="      priorityClassName: train-high\n", labels="  namespace: vision\n")
     found = names(check({"main.tf": POOL.format(taint="nvidia.com/gpu") + IN_TERRAFORM, "job.yaml": text}))
     assert "unknown-priority-class" not in found
@@ -482,7 +490,9 @@ RANGE = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: vision
         ("restartPolicy: Always", "{type: PersistentVolumeClaim, max: {storage: 1Gi}}", True),
     ],
 )
-def test_requests_come_from_containers_pods_and_limit_ranges(spec: str, limits: str, told: bool, check: Check) -> None:
+def test_requests_come_from_containers_and_pods_and_limit_ranges(
+    spec: str, limits: str, told: bool, check: Check
+) -> None:
     files = {"web.yaml": SERVICE.format(spec=spec)} | ({"range.yaml": RANGE % limits} if limits else {})
     assert ("missing-requests" in names(check(files))) is told
 
@@ -494,9 +504,7 @@ def test_requests_come_from_containers_pods_and_limit_ranges(spec: str, limits: 
         ("p4d.24xlarge, p5.48xlarge", 192, True), ("p4d.24xlarge, own.type", 192, False), ("a3-highgpu-8g", 208, True),
     ],
 )  # fmt: skip
-def test_the_largest_machine_that_pods_name_has_to_leave_them_room(
-    types: str, cpu: int, told: bool, check: Check
-) -> None:
+def test_the_largest_named_machine_must_have_room_for_the_pods(types: str, cpu: int, told: bool, check: Check) -> None:
     chosen = f"{{key: node.kubernetes.io/instance-type, operator: In, values: [{types}]}}"
     text = f"""
 apiVersion: batch/v1

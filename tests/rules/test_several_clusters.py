@@ -68,13 +68,13 @@ def waiting(result: Result, rule: str) -> list[Undecided]:
 RULE = "gpu-without-toleration"
 
 
-def test_decided_where_no_cluster_has_the_problem(check: Check) -> None:
+def test_a_rule_is_decided_if_no_cluster_has_the_problem(check: Check) -> None:
     result = check({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "k8s/train.yaml": job()})
     assert not waiting(result, RULE)
     assert RULE not in names(result)
 
 
-def test_found_where_every_cluster_has_the_problem(check: Check) -> None:
+def test_a_rule_fires_if_every_cluster_has_the_problem(check: Check) -> None:
     tree = {
         "dev/main.tf": cluster("dev", taint=TAINT),
         "prod/main.tf": cluster("prod", taint=TAINT),
@@ -90,7 +90,7 @@ MACHINES = "apiVersion: machine.openshift.io/v1beta1\nkind: MachineSet\nmetadata
 
 
 @pytest.mark.parametrize("clusters", [("dev",), ("dev", "prod")])
-def test_not_decided_where_a_cluster_that_is_not_judged_is_nearer(check: Check, clusters: tuple[str, ...]) -> None:
+def test_a_rule_is_undecided_if_an_unjudged_cluster_is_nearer(check: Check, clusters: tuple[str, ...]) -> None:
     tree = {f"{name}/main.tf": cluster(name, taint=TAINT) for name in clusters} | {"k8s/train.yaml": job()}
     assert RULE in names(check(tree | {"other/machines.yaml": MACHINES}))
     result = check(tree | {"k8s/machines.yaml": MACHINES})
@@ -98,14 +98,14 @@ def test_not_decided_where_a_cluster_that_is_not_judged_is_nearer(check: Check, 
     assert "the cluster of k8s/machines.yaml, which is not judged" in waiting(result, RULE)[0].missing[0]
 
 
-def test_manifests_beside_those_of_openshift_are_not_put_on_another_platform(check: Check) -> None:
+def test_manifests_next_to_openshift_manifests_run_on_no_other_platform(check: Check) -> None:
     route = "apiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: notebook}\n"
     tree = {"gke/main.tf": cluster("dev", taint=TAINT), "ocp/train.yaml": job()}
     assert RULE in names(check(tree))
     assert RULE not in names(check(tree | {"ocp/route.yaml": route}))
 
 
-def test_a_cluster_that_is_not_judged_is_one_of_several(check: Check) -> None:
+def test_an_unjudged_cluster_counts_as_one_of_several(check: Check) -> None:
     """Folders by platform, each with a cluster and jobs of its own: what has no cluster is on none of the others."""
     tree = {"gke/main.tf": cluster("dev", taint=TAINT), "gke/jobs/a.yaml": job(), "ocp/b.yaml": job()}
 
@@ -126,7 +126,7 @@ def test_a_cluster_that_is_not_judged_is_one_of_several(check: Check) -> None:
         ("samples", "samples/b", True),
     ],
 )
-def test_a_cluster_in_a_folder_with_jobs_is_not_that_of_other_folders(
+def test_a_cluster_next_to_its_jobs_does_not_run_jobs_of_other_folders(
     check: Check, cluster_at: str, job_at: str, decided: bool
 ) -> None:
     tree = {
@@ -145,7 +145,7 @@ def test_a_cluster_in_a_folder_with_jobs_is_not_that_of_other_folders(
 
 
 @pytest.mark.parametrize("more", [{}, {"infra/check.yaml": job().replace("nvidia.com/gpu: 8, ", "")}])
-def test_a_team_has_its_cluster_and_its_jobs_in_folders_of_their_own(check: Check, more: dict[str, str]) -> None:
+def test_the_cluster_and_jobs_of_a_team_can_be_in_sibling_folders(check: Check, more: dict[str, str]) -> None:
     tree = {
         "a/infra/eks/main.tf": cluster("a", taint=TAINT),
         "b/infra/eks/main.tf": cluster("b"),
@@ -203,7 +203,7 @@ def test_an_autoscaler_runs_on_a_cluster_of_its_cloud(check: Check, provider: st
     assert (found.display_name if found else None) == home
 
 
-def test_undecided_where_clusters_differ_names_them(check: Check) -> None:
+def test_an_undecided_check_names_the_clusters_that_differ(check: Check) -> None:
     result = check(DIFFERENT)
     assert RULE not in names(result)
     assert [check.missing for check in waiting(result, RULE)] == [
@@ -211,13 +211,13 @@ def test_undecided_where_clusters_differ_names_them(check: Check) -> None:
     ]
 
 
-def test_settings_that_say_which_decide(check: Check) -> None:
+def test_settings_decide_which_cluster_runs_the_manifests(check: Check) -> None:
     environment = Environment(root="prod", name="prod", manifests=("k8s/**",))
     result = check(DIFFERENT, Config(environments=(environment,)))
     assert RULE in names(result)
 
 
-def test_many_clusters_are_not_all_named(check: Check) -> None:
+def test_only_a_few_of_many_clusters_are_named(check: Check) -> None:
     tree = {f"c{i}/main.tf": cluster(f"c{i}", taint=TAINT if i else "") for i in range(6)}
     result = check(tree | {"train.yaml": job()})
     assert "train.yaml may run on c0, c1, c2 or 3 others;" in waiting(result, RULE)[0].missing[0]
@@ -241,7 +241,7 @@ CAP = "autoscaler-cap-below-target"
 
 
 @pytest.mark.parametrize(("most", "found"), [(100, False), (5, True)])
-def test_autoscaler_of_any_cluster(check: Check, most: int, found: bool) -> None:
+def test_an_autoscaler_without_a_cluster_is_judged_if_all_clusters_agree(check: Check, most: int, found: bool) -> None:
     """Each of two clusters grows to ten nodes."""
     text = manifest("apps/Deployment", AUTOSCALER.format(most=most))
     result = check({"dev/main.tf": cluster("dev"), "prod/main.tf": cluster("prod"), "k8s/autoscaler.yaml": text})
@@ -249,13 +249,13 @@ def test_autoscaler_of_any_cluster(check: Check, most: int, found: bool) -> None
     assert (CAP in names(result)) is found
 
 
-def test_autoscaler_without_a_cluster_waits_for_its_size(check: Check) -> None:
+def test_an_autoscaler_without_a_cluster_waits_for_the_cluster_size(check: Check) -> None:
     tree = {"autoscaler.yaml": manifest("apps/Deployment", AUTOSCALER.format(most=5))}
     assert [one.missing for one in waiting(check(tree), CAP)] == [("no cluster in this tree; set --nodes N",)]
     assert CAP in names(check(tree, Config(nodes={"": 100})))
 
 
-def test_the_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exhausted_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first jobs are decided by all rules, the last ones by none that waits for the cluster."""
     monkeypatch.setattr(rule_outcomes, "_BUDGET", 4)
     tree = {f"{name}/main.tf": cluster(name) for name in ("dev", "prod")}
@@ -271,13 +271,13 @@ def test_the_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch
     ("seconds", "decided"),
     [(10, True), (600, True), (601, False)],
 )
-def test_time_to_stop_without_a_cluster(check: Check, seconds: int, decided: bool) -> None:
+def test_a_grace_period_is_decided_without_a_cluster_where_possible(check: Check, seconds: int, decided: bool) -> None:
     """The autoscaler gives 600 seconds by default."""
     result = check({"train.yaml": job(f"terminationGracePeriodSeconds: {seconds}")})
     assert bool(waiting(result, "grace-period-cut")) is not decided
 
 
-def test_time_to_stop_of_spot_pods_without_a_cluster(check: Check) -> None:
+def test_a_spot_grace_period_is_decided_without_a_cluster_where_possible(check: Check) -> None:
     more = "terminationGracePeriodSeconds: 60\n  nodeSelector: {cloud.google.com/gke-spot: 'true'}"
     result = check({"train.yaml": job(more)})
     assert [check.missing for check in waiting(result, "grace-period-cut")] == [
@@ -303,12 +303,12 @@ spec:
         ("tolerations: [{key: team, operator: Exists}]", False),
     ],
 )
-def test_pods_that_tolerate_no_pool_pin_no_nodes(check: Check, more: str, decided: bool) -> None:
+def test_pods_that_fit_no_pool_do_not_pin_nodes(check: Check, more: str, decided: bool) -> None:
     result = check({"web.yaml": manifest("apps/Deployment", SERVER.format(more=more))})
     assert bool(waiting(result, "local-storage-pins-nodes")) is not decided
 
 
-def test_one_pod_cannot_clash_over_ports(check: Check) -> None:
+def test_one_pod_cannot_conflict_over_ports(check: Check) -> None:
     more = "hostNetwork: true\n  dnsPolicy: ClusterFirstWithHostNet"
     tree = DIFFERENT | {
         "k8s/jobs/train.yaml": job(more).replace("image:", "ports: [{containerPort: 29500}]\n          image:")
@@ -377,7 +377,7 @@ def environments(**ranges: str) -> dict[str, str]:
     [{"eks/karpenter.tf": IN_TERRAFORM, "eks/pools.yaml": NODE_POOL}, {"k8s/pools.yaml": NODE_POOL}],
     ids=["in the root", "beside it"],
 )
-def test_node_pools_of_karpenter_are_on_each_environment(check: Check, files: dict[str, str]) -> None:
+def test_a_karpenter_pool_is_judged_in_each_environment(check: Check, files: dict[str, str]) -> None:
     """400 nodes of p5 fit into the /16 of prod, and not into the 251 addresses of dev."""
     result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | files)
     owners = [known(pool.cluster) for pool in result.world.inventory.pools]
@@ -388,7 +388,7 @@ def test_node_pools_of_karpenter_are_on_each_environment(check: Check, files: di
     assert tools == ["karpenter", "karpenter"]
 
 
-def test_a_folder_named_like_an_environment_is_its_own(check: Check) -> None:
+def test_manifests_in_a_folder_named_like_an_environment_belong_to_it(check: Check) -> None:
     result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | {"k8s/prod/pools.yaml": NODE_POOL})
     (pool,) = result.world.inventory.pools
     owner = known(pool.cluster)
@@ -396,7 +396,7 @@ def test_a_folder_named_like_an_environment_is_its_own(check: Check) -> None:
     assert owner.environment == "prod"
 
 
-def test_an_autoscaler_of_unknown_cluster_is_named_at_its_own_place(check: Check) -> None:
+def test_an_autoscaler_of_an_unknown_cluster_is_placed_at_its_manifest(check: Check) -> None:
     tree = {f"{name}/main.tf": EKS_ROOT + f'variable "{name}" {{}}\n' for name in ("a", "b")}
     result = check(tree | {"k8s/pools.yaml": NODE_POOL})
     why = [result.world.autoscaling.tool(one) for one in result.world.inventory.clusters]
@@ -452,7 +452,9 @@ ONE = "list: {elements: [{cluster: prod, url: https://5.6.7.8}]}"
         ),
     ],
 )
-def test_manifests_run_where_argo_cd_sends_them(check: Check, generators: str, destination: str, home: str) -> None:
+def test_manifests_run_on_the_cluster_that_argo_cd_names(
+    check: Check, generators: str, destination: str, home: str
+) -> None:
     text = APPLICATIONS.format(generators=generators, destination=destination)
     result = check(
         {"a/main.tf": cluster("dev"), "b/main.tf": cluster("prod"), "k8s/train.yaml": job(), "argo.yaml": text}

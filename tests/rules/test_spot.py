@@ -78,13 +78,13 @@ resource "aws_launch_template" "gpu" {
         (group("a", ONE, '["p5.48xlarge"]', more=TEMPLATE) + TOGETHER, set()),
     ],
 )
-def test_spot_groups_of_eks_are_judged(code: str, wanted: set[str], check: Check) -> None:
+def test_eks_spot_groups_are_judged(code: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": EKS + code}))
     assert {name for name in found if name.startswith("spot-single")} == wanted
 
 
 @pytest.mark.parametrize(("most", "told"), [("4", True), ("40", False)])
-def test_a_small_pool_is_no_fallback(most: str, told: bool, check: Check) -> None:
+def test_a_small_on_demand_pool_is_no_fallback_for_spot(most: str, told: bool, check: Check) -> None:
     second = group("system", ALL, '["m6i.large"]', "ON_DEMAND").replace("max_size     = 40", f"max_size     = {most}")
     found = names(check({"main.tf": EKS + group("spot", ALL, '["c5.large"]') + second}))
     assert ("spot-single-type" in found) is told
@@ -160,7 +160,7 @@ resource "google_container_node_pool" "gpu" {
         ("us-central1-a", "", False),  # the cluster is in one zone, and its rule says so
     ],
 )
-def test_spot_pools_of_gke_are_judged(location: str, more: str, *, wanted: bool, check: Check) -> None:
+def test_gke_spot_pools_are_judged(location: str, more: str, *, wanted: bool, check: Check) -> None:
     found = names(check({"main.tf": GKE % (location, more)}))
     assert ("spot-single-zone" in found) is wanted
 
@@ -195,12 +195,12 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
         ("spot_max_price = 9.5", set()),
     ],
 )
-def test_spot_pools_of_aks_are_judged(more: str, wanted: set[str], check: Check) -> None:
+def test_aks_spot_pools_are_judged(more: str, wanted: set[str], check: Check) -> None:
     found = names(check({"main.tf": AKS % more}))
     assert {name for name in found if name.startswith("spot-")} == wanted
 
 
-def test_price_cap_on_an_unknown_machine_is_not_judged(check: Check) -> None:
+def test_a_price_cap_on_an_unknown_machine_is_not_judged(check: Check) -> None:
     code = AKS.replace('vm_size               = "Standard_NC24ads_A100_v4"', "vm_size               = var.size")
     result = check({"main.tf": code % "spot_max_price = 0.5"})
     assert not result.bugs
@@ -241,12 +241,12 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
         ("NoSpot", "{}", []),
     ],
 )
-def test_price_caps_of_ack_are_judged(strategy: str, caps: str, wanted: list[str], check: Check) -> None:
+def test_ack_price_caps_are_judged(strategy: str, caps: str, wanted: list[str], check: Check) -> None:
     result = check({"main.tf": ACK % (strategy, caps)})
     assert [name for name in names(result) if name.startswith("spot-price")] == wanted
 
 
-def test_caps_that_are_not_known_are_not_missing(check: Check) -> None:
+def test_unknown_price_caps_are_not_reported_as_missing(check: Check) -> None:
     result = check({"main.tf": 'variable "caps" { type = map(string) }\n' + ACK % ("SpotWithPriceLimit", "var.caps")})
     assert "spot-price-cap-missing" not in names(result)
     assert "var.caps has no value" in [one.reason for one in result.judged.inputs]
@@ -296,7 +296,7 @@ def test_a_long_job_on_spot_is_reported(
 @pytest.mark.parametrize(
     ("path", "told"), [("/mnt/lustre", False), ("/dev/infiniband", True), ("/var/lib/cache", True)]
 )
-def test_a_path_of_the_node_may_be_shared(path: str, told: bool, check: Check) -> None:
+def test_a_host_path_for_checkpoints_may_be_shared_storage(path: str, told: bool, check: Check) -> None:
     text = JOB.format(kind="Job", pods=200, selector="cloud.google.com/gke-spot: 'true'", argument="")
     volumes = f"      volumes: [{{name: a, hostPath: {{path: {path}}}}}]\n"
     result = check({"job.yaml": text.replace("      containers:\n", f"{volumes}      containers:\n")})

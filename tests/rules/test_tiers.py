@@ -60,7 +60,7 @@ def severity(check: Check, *jobs: str, **files: str) -> str | None:
         ("requests: {cpu: 1000m}, limits: {cpu: 1, memory: 1Gi}", None),
     ],
 )
-def test_qos_class_of_the_highest_tier_is_judged(resources: str, expected: str | None, check: Check) -> None:
+def test_the_qos_class_of_the_highest_tier_is_judged(resources: str, expected: str | None, check: Check) -> None:
     assert severity(check, job("top", "high", resources), job("other", "low", SOME)) == expected
 
 
@@ -76,7 +76,7 @@ def test_tiers_on_separate_nodes_are_not_judged(check: Check) -> None:
     assert severity(check, job("top", "high", "", "pool: top"), job("other", "low", SOME)) is None
 
 
-def test_a_limit_range_may_give_limits(check: Check) -> None:
+def test_a_limit_range_can_supply_limits(check: Check) -> None:
     limits = "apiVersion: v1\nkind: LimitRange\nmetadata: {name: a, namespace: team}\nspec: {limits: []}\n"
     assert severity(check, job("top", "high", ""), job("other", "low", SOME), limits=limits) is None
 

@@ -79,7 +79,7 @@ def told(result: Result, rule: str) -> list[str]:
     (("a", "b"), ["Job train leaves 3 of 8 GPUs of each node idle"]),
     (("a", "other"), []),  # 96 vCPUs
 ])  # fmt: skip
-def test_gpus_are_left_over_on_like_pools_too(names: tuple[str, ...], found: list[str], check: Check) -> None:
+def test_unused_gpus_on_equal_pools_are_reported_too(names: tuple[str, ...], found: list[str], check: Check) -> None:
     assert told(check({"main.tf": eks(*names), "job.yaml": job(5)}), "job-does-not-fill-node") == found
 
 
@@ -87,7 +87,7 @@ def test_gpus_are_left_over_on_like_pools_too(names: tuple[str, ...], found: lis
     ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", 0),
     ("602401143452.dkr.ecr.us-east-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20", 1),
 ])  # fmt: skip
-def test_the_plugin_for_efa_is_none_for_gpus(image: str, found: int, check: Check) -> None:
+def test_the_efa_plugin_is_not_taken_for_a_gpu_plugin(image: str, found: int, check: Check) -> None:
     main = eks("a").replace("instance_types", 'ami_type = "AL2023_x86_64_NVIDIA"\n  instance_types')
     release = 'resource "helm_release" "x" {\n  name  = "x"\n  chart = "metrics-server"\n}\n'
     plugin = f"""
@@ -102,7 +102,7 @@ def test_the_plugin_for_efa_is_none_for_gpus(image: str, found: int, check: Chec
 @pytest.mark.parametrize(
     ("chart", "found"), [("", 0), ('resource "helm_release" "x" {\n  name = "x"\n  chart = "velero"\n}\n', 1)]
 )
-def test_code_without_charts_may_leave_the_device_plugin_to_a_script(chart: str, found: int, check: Check) -> None:
+def test_a_missing_device_plugin_may_be_installed_by_a_script(chart: str, found: int, check: Check) -> None:
     """A repository whose scripts run `helm install gpu-operator` has manifests of other things."""
     main = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -147,7 +147,9 @@ value: 1000
     ("low", "", 0),
     ("high", "preemption: {withinClusterQueue: LowerPriority}", 0),
 ])  # fmt: skip
-def test_a_queue_stops_jobs_of_lower_classes(own: str, preemption: str, found: int, check: Check) -> None:
+def test_preemption_by_a_queue_is_reported_for_lower_classes(
+    own: str, preemption: str, found: int, check: Check
+) -> None:
     labels = f'kueue.x-k8s.io/queue-name: main, kueue.x-k8s.io/priority-class: "{own}"'
     files = {"queues.yaml": KUEUE.replace("PREEMPTION", preemption), "job.yaml": job(8, labels)}
     details = [f.details for f in check(files).findings if f.rule == "preempted-without-checkpoint"]
@@ -169,7 +171,7 @@ data:
 
 
 @pytest.mark.parametrize(("label", "found"), [("", 0), ("whole", 0), ("shared", 1), ("other", 0)])
-def test_nodes_choose_how_their_gpus_are_divided(label: str, found: int, check: Check) -> None:
+def test_a_node_label_chooses_how_its_gpus_are_divided(label: str, found: int, check: Check) -> None:
     main = eks("a", "b", label=f'"nvidia.com/device-plugin.config" = "{label}"' if label else "")
     result = check({"main.tf": main, "plugin.yaml": PLUGIN, "job.yaml": job(8)})
     assert len(told(result, "training-on-gpu-slices")) == found
@@ -207,7 +209,7 @@ resource "helm_release" "autoscaler" {
     ("# kcheck: ignore[slow-node-deletion]", ["slow-node-deletion", "suppression-without-reason"]),
     ("# kcheck: ignore[random-expander] never", ["slow-node-deletion", "unused-suppression"]),
 ])  # fmt: skip
-def test_comments_in_values_of_a_chart_count(comment: str, expected: list[str], check: Check) -> None:
+def test_ignore_comments_in_chart_values_count(comment: str, expected: list[str], check: Check) -> None:
     result = check(
         {
             "main.tf": RELEASE,
@@ -240,7 +242,7 @@ spec:
     ('{nodes: "0", reasons: [Drifted]}', 1),
     ('{nodes: "0", reasons: [Empty]}, {nodes: 10%}', 1),
 ])  # fmt: skip
-def test_budget_protects_from_the_named_reasons(budget: str, found: int, check: Check) -> None:
+def test_a_disruption_budget_protects_only_from_the_named_reasons(budget: str, found: int, check: Check) -> None:
     result = check({"pool.yaml": NODE_POOL.replace("BUDGET", budget)})
     assert len(told(result, "karpenter-disrupts-training")) == found
 
@@ -273,14 +275,14 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("value", "words"), [("33%", None), ("300", None), ("2", "takes 450 rounds for 900 nodes")])
-def test_upgrades_without_further_machines_have_a_pace(value: str, words: str | None, check: Check) -> None:
+def test_upgrades_without_surge_nodes_are_judged_by_their_pace(value: str, words: str | None, check: Check) -> None:
     found = told(check({"main.tf": AKS.replace("VALUE", value)}), "slow-upgrades")
     assert len(found) == (words is not None)
     assert all(words in message for message in found if words)
 
 
 @pytest.mark.slow
-def test_spot_pools_of_azure_take_no_pace(check: Check) -> None:
+def test_azure_spot_pools_are_not_judged_for_upgrade_pace(check: Check) -> None:
     """They are refused with max_surge and with max_unavailable."""
     spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(
         '    max_unavailable = "VALUE"\n', ""
@@ -328,7 +330,7 @@ resource "google_compute_router_nat" "main" {
 
 
 @pytest.mark.parametrize(("ports", "found"), [("", 0), ("min_ports_per_vm = 32", 0), ("min_ports_per_vm = 64", 1)])
-def test_ports_that_each_node_has_from_the_start_run_out(ports: str, found: int, check: Check) -> None:
+def test_the_minimum_nat_ports_per_node_are_counted(ports: str, found: int, check: Check) -> None:
     assert len(told(check({"main.tf": GKE.replace("PORTS", ports)}), "snat-ports-exhausted")) == found
 
 
@@ -357,7 +359,7 @@ spec:
 """
 
 
-def test_nodes_that_join_have_the_labels_that_they_are_given(check: Check) -> None:
+def test_node_labels_come_from_the_join_configuration(check: Check) -> None:
     files = {"kubeadm.yaml": KUBEADM, "join.yaml": JOIN, "agent.yaml": AGENT}
     (message,) = told(check(files, Config(nodes={"": 400})), "docker-hub-image")
     assert message.startswith("DaemonSet agent needs 400 anonymous Docker Hub pulls")
@@ -383,6 +385,6 @@ resource "kubernetes_manifest" "train" {
 """
 
 
-def test_an_image_that_is_not_known_hides_no_lack_of_shared_memory(check: Check) -> None:
+def test_missing_shared_memory_is_reported_even_if_the_image_is_unknown(check: Check) -> None:
     expected = "Job train runs on 8 GPUs with 64 MiB of shared memory"
     assert told(check({"main.tf": OF_A_VARIABLE}), "missing-shared-memory") == [expected]

@@ -100,7 +100,7 @@ def test_pods_on_several_nodes_are_judged_without_a_cluster(text: str, told: str
         ("m5.4xlarge", job(pods=4, gpus=0), None),
     ],
 )
-def test_pools_say_how_many_pods_share_a_node(machine: str, text: str, told: str | None, check: Check) -> None:
+def test_the_pool_decides_how_many_pods_share_a_node(machine: str, text: str, told: str | None, check: Check) -> None:
     assert severity(check({"main.tf": POOL.replace("TYPE", machine), "job.yaml": claim() + text})) == told
 
 
@@ -121,11 +121,11 @@ def test_pools_say_how_many_pods_share_a_node(machine: str, text: str, told: str
         (claim().replace("name: data", "name: others"), None),
     ],
 )
-def test_the_access_mode_of_a_claim_decides_the_severity(text: str, told: str | None, check: Check) -> None:
+def test_the_access_mode_of_a_claim_decides_severity(text: str, told: str | None, check: Check) -> None:
     assert severity(check({"job.yaml": text + job()})) == told
 
 
-def test_provisioner_decides_the_kind_of_a_class(check: Check) -> None:
+def test_the_provisioner_decides_the_kind_of_a_storage_class(check: Check) -> None:
     made = "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: PROVISIONER\n"
     fast = claim(storage="storageClassName: fast") + job()
     for provisioner, told in (("ebs.csi.aws.com", "error"), ("efs.csi.aws.com", None), ("example.com/x", "warning")):
@@ -133,13 +133,13 @@ def test_provisioner_decides_the_kind_of_a_class(check: Check) -> None:
         assert severity(check(files)) == told, provisioner
 
 
-def test_the_default_class_of_a_cloud_has_disks(check: Check) -> None:
+def test_the_default_storage_class_of_a_cloud_uses_disks(check: Check) -> None:
     files = {"main.tf": POOL.replace("TYPE", "p5.48xlarge"), "job.yaml": claim(storage="volumeMode: Block") + job()}
     assert severity(check(files)) == "error"
 
 
 @pytest.mark.parametrize("kind", ["ephemeral: {volumeClaimTemplate: {}}", "emptyDir: {}"])
-def test_volumes_of_each_pod_are_fine(kind: str, check: Check) -> None:
+def test_a_separate_volume_per_pod_is_not_reported(kind: str, check: Check) -> None:
     text = job().replace("persistentVolumeClaim: {claimName: data}", kind)
     assert severity(check({"job.yaml": claim() + text})) is None
 
@@ -148,7 +148,7 @@ def test_claims_in_another_folder_are_ignored(check: Check) -> None:
     assert severity(check({"a/claim.yaml": claim(), "b/job.yaml": job()})) is None
 
 
-def test_roles_share_a_claim(check: Check) -> None:
+def test_a_claim_shared_by_several_roles_is_reported(check: Check) -> None:
     role = """{replicas: 1, template: {spec: {volumes: [{name: data, persistentVolumeClaim: {claimName: data}}], containers:
       [{name: pytorch, image: registry.example.com/train:1, resources: {limits: {nvidia.com/gpu: 8}}}]}}}"""
     text = (
@@ -158,7 +158,7 @@ def test_roles_share_a_claim(check: Check) -> None:
     assert severity(check({"job.yaml": claim() + text})) == "error"
 
 
-def test_terraform_writes_claims_too(check: Check) -> None:
+def test_claims_in_terraform_are_read(check: Check) -> None:
     code = (
         POOL.replace("TYPE", "p5.48xlarge")
         + """
