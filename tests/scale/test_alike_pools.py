@@ -33,7 +33,7 @@ def world(check: Check, selector: str) -> World:
 
 
 @pytest.mark.parametrize("selector", [PLAIN, BY_NAME])
-def test_pods_fit_alike_pools_as_each_of_them(check: Check, selector: str) -> None:
+def test_similar_pools_give_the_same_fit_as_each_pool_alone(check: Check, selector: str) -> None:
     found = world(check, selector)
     (workload,) = found.inventory.workloads
     for pool in found.inventory.pools:
@@ -41,7 +41,7 @@ def test_pods_fit_alike_pools_as_each_of_them(check: Check, selector: str) -> No
 
 
 @pytest.mark.parametrize(("selector", "fits"), [(PLAIN, 1), (BY_NAME, 3)])
-def test_pods_are_fitted_once_on_alike_pools(
+def test_pods_are_fitted_once_on_similar_pools(
     check: Check, selector: str, fits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = world(check, selector)

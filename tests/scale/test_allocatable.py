@@ -61,7 +61,7 @@ def node(cloud: str, name: str, pods: int | None = None, minor: int | None = Non
         ("aks", "Standard_D16s_v3", 15_740), ("aks", "Standard_D32s_v3", 31_580), ("aks", "Standard_D64s_v3", 63_260),
     ],
 )  # fmt: skip
-def test_cpu_as_documented(cloud: str, name: str, left: int) -> None:
+def test_reserved_cpu_is_as_documented(cloud: str, name: str, left: int) -> None:
     own = node(cloud, name)
     reserved = registry.cloud(cloud).reserved(own).cpu
     assert reserved.exact is not None
@@ -117,7 +117,7 @@ def test_reserved_memory_is_as_documented(
     assert (found.low / MI, found.high / MI) == pytest.approx((least, most), abs=1)
 
 
-def test_steps_are_rounded_down_one_by_one() -> None:
+def test_reservation_steps_are_rounded_down_one_by_one() -> None:
     assert taken("6% up to 1, 1% up to 2, 0.5% up to 4, 0.25% above", 5000, 1000) == 60 + 10 + 10 + 2
     assert taken("7.5%", 1000, 1) == 75
     assert taken("6% up to 1, 1% above", 0, 1000) == 0
@@ -143,18 +143,18 @@ class TestKubelets:
         ("name", "measured"),
         [("r5.xlarge", 32_123_604_992), ("r5.4xlarge", 130_451_771_392)],
     )
-    def test_measured_nodes_are_between_the_bounds(self, name: str, measured: int, read: Read) -> None:
+    def test_measured_nodes_lie_between_the_computed_bounds(self, name: str, measured: int, read: Read) -> None:
         left = room(EKS.format(types=f'["{name}"]', more=""), read).memory_left
         assert left.high is not None
         assert left.low <= measured <= left.high
 
-    def test_a_template_that_nobody_knows_may_reserve_less(self, read: Read) -> None:
+    def test_an_unknown_launch_template_may_reserve_less(self, read: Read) -> None:
         more = "launch_template {\n    id      = var.template\n    version = 1\n  }"
         code = EKS.format(types='["t3.large"]', more=more) + 'variable "template" {}\n'
         assert room(code, read).cpu_left == Amount(1930, 2000)
 
     @pytest.mark.parametrize("image", ["CUSTOM", "WINDOWS_CORE_2022_x86_64"])
-    def test_other_images_may_reserve_less(self, image: str, read: Read) -> None:
+    def test_custom_images_may_reserve_less(self, image: str, read: Read) -> None:
         code = EKS.format(types='["t3.large"]', more=f'ami_type = "{image}"')
         assert room(code, read).cpu_left == Amount(1930, 2000)
 
@@ -181,7 +181,7 @@ class TestKubelets:
         """
         assert room(code, read).cpu_left == Amount(2750, 2750)
 
-    def test_nodes_of_eksctl_keep_what_their_kubelet_reserves(self, read: Read) -> None:
+    def test_eksctl_nodes_keep_what_their_kubelet_reserves(self, read: Read) -> None:
         text = """
         apiVersion: eksctl.io/v1alpha5
         kind: ClusterConfig
@@ -211,18 +211,18 @@ class TestKubelets:
             ('"kubeReserved": {"cpu": "500m", "memory": "1Gi"}', "500m", "1Gi"),
         ],
     )
-    def test_a_start_up_that_says_it(self, text: str, cpu: str, memory: str) -> None:
+    def test_a_startup_script_can_set_the_reservations(self, text: str, cpu: str, memory: str) -> None:
         found = known(kubelet.in_text(Known(text, Origin(()))).kube_reserved) or {}
         assert (found.get("cpu"), found.get("memory")) == (cpu, memory)
 
     @pytest.mark.parametrize(
         "text", ['sed -i "s/x/kube-reserved=$RESERVED/" bootstrap.sh', "cp a.json kubelet-config.json"]
     )
-    def test_a_start_up_that_is_not_understood(self, text: str) -> None:
+    def test_a_startup_script_that_is_not_understood_leaves_reservations_unknown(self, text: str) -> None:
         assert isinstance(kubelet.in_text(Known(text, Origin(()))).kube_reserved, Unknown)
 
     @pytest.mark.parametrize("written", ["a lot", "-1", "1e999", ""])
-    def test_amounts_that_make_no_sense(self, written: str, read: Read) -> None:
+    def test_nonsense_reservations_are_ignored(self, written: str, read: Read) -> None:
         more = "lifecycle {}\n  launch_template {\n    id = aws_launch_template.pool.id\n    version = 1\n  }"
         data = f"--kube-reserved=cpu={written} "
         code = (
@@ -279,11 +279,11 @@ def fit(found: World) -> Fit:
         ("cpu: 1, memory: 8Gi", False),
     ],
 )  # fmt: skip
-def test_pods_fit_what_a_machine_leaves(requests: str, *, fits: bool | None, read: Read) -> None:
+def test_pods_fit_the_resources_a_machine_leaves(requests: str, *, fits: bool | None, read: Read) -> None:
     assert fit(world(read, '["t3.large"]', requests)).fits is fits
 
 
-def test_of_several_machines_any_may_come(read: Read) -> None:
+def test_any_of_several_machine_types_may_be_started(read: Read) -> None:
     both = '["t3.large", "t3.xlarge"]'
     assert fit(world(read, both, "cpu: 1")).fits is True
     assert fit(world(read, both, "cpu: 2")).fits is None
@@ -299,18 +299,18 @@ class TestDaemonSets:
         assert fit(world(read, '["t3.large"]', "cpu: 1400m", AGENT)).fits is True
         assert fit(world(read, '["t3.large"]', "memory: 7Gi", AGENT)).why == "7 GiB of memory on one node"
 
-    def test_of_two_environments_one_counts(self, read: Read) -> None:
+    def test_daemon_sets_of_one_of_two_environments_count(self, read: Read) -> None:
         twice = f"{AGENT}---{AGENT.replace('500m', '700m')}"
         assert fit(world(read, '["t3.large"]', "cpu: 1300m", twice)).fits is None  # 1430m, or 1230m
         assert fit(world(read, '["t3.large"]', "cpu: 1431m", twice)).fits is False
 
-    def test_elsewhere_they_do_not_count(self, read: Read) -> None:
+    def test_daemon_sets_on_other_nodes_do_not_count(self, read: Read) -> None:
         elsewhere = AGENT.replace("      containers", "      nodeSelector: {disk: ssd}\n      containers")
         assert fit(world(read, '["t3.large"]', "cpu: 1900m", elsewhere)).fits is True
         perhaps = elsewhere.replace("disk: ssd", "nvidia.com/gpu.present: 'true'")
         assert fit(world(read, '["t3.large"]', "cpu: 1900m", perhaps)).fits is None
 
-    def test_they_do_not_stand_in_their_own_way(self, read: Read) -> None:
+    def test_a_daemon_set_does_not_reduce_its_own_room(self, read: Read) -> None:
         found = world(read, '["t3.large"]', "cpu: 1", AGENT.replace("500m", "1900m"))
         agent = next(one for one in found.inventory.workloads if one.per_node)
         assert found.pools.fit(agent.templates[0], found.inventory.pools[0]).fits is True
@@ -325,14 +325,14 @@ class TestDaemonSets:
         ("{}", None, 10),
     ],
 )
-def test_pods_per_node_are_counted(requests: str, each: Amount | None, nodes: int, read: Read) -> None:
+def test_the_pods_per_node_limit_is_counted(requests: str, each: Amount | None, nodes: int, read: Read) -> None:
     found = world(read, '["t3.large"]', requests.strip("{}"))
     (template,) = found.inventory.workloads[0].templates
     assert found.pools.per_node(template, found.inventory.pools[0]) == each
     assert found.pools.nodes_for(template, found.inventory.pools[0]) == nodes
 
 
-def test_karpenter_takes_a_machine_that_is_large_enough(read: Read) -> None:
+def test_karpenter_chooses_a_machine_that_is_large_enough(read: Read) -> None:
     pool = """
     apiVersion: karpenter.sh/v1
     kind: NodePool

@@ -60,7 +60,7 @@ def test_malformed_ranges_are_refused(text: str) -> None:
         (1000, Surge(), 0, 1000),
     ],
 )
-def test_nodes_and_surge_need_an_address_each_and_one_for_each_pod(
+def test_nodes_and_surge_nodes_need_an_address_each_and_one_per_pod(
     nodes: int, surge: Surge, pods: int, needed: int
 ) -> None:
     assert growing.addresses_needed([Demand("p", nodes, surge, 1 + pods)]) == needed
@@ -93,7 +93,7 @@ demands = st.lists(
 
 @pytest.mark.medium
 @given(demands, st.integers(0, 70000))
-def test_full_at_fits_and_one_more_step_does_not(pools: list[Demand], usable: int) -> None:
+def test_the_full_node_count_fits_and_one_more_step_does_not(pools: list[Demand], usable: int) -> None:
     total = sum(pool.nodes for pool in pools)
     full = growing.full_at(pools, usable)
     assert 0 <= full <= total
@@ -121,7 +121,7 @@ def test_surge_nodes_are_rounded_up(surge: Surge, nodes: int, expected: int) -> 
 @pytest.mark.parametrize(
     ("addresses", "prefix"), [(251, 24), (252, 23), (34100, 16), (1, 29), (65531, 16), (65532, 15)]
 )
-def test_longest_sufficient_prefix_is_found(addresses: int, prefix: int) -> None:
+def test_the_longest_sufficient_prefix_is_found(addresses: int, prefix: int) -> None:
     assert ranges.sufficient_prefix(addresses, 5) == prefix
 
 
@@ -138,13 +138,13 @@ def test_longest_sufficient_prefix_is_found(addresses: int, prefix: int) -> None
         (["10.0.0.0/16"], ["10.0.0.0/16"], 24, None),
     ],
 )
-def test_first_free_block_is_found(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
+def test_the_first_free_block_is_found(networks: list[str], taken: list[str], prefix: int, block: str | None) -> None:
     assert ranges.free_block(networks, taken, prefix) == block
 
 
 @pytest.mark.medium
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(18, 28)), max_size=12), st.integers(17, 28))
-def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int) -> None:
+def test_a_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int) -> None:
     taken = [str(parse_cidr(f"10.0.{third}.0/{length}")) for third, length in blocks]
     found = ranges.free_block(["10.0.0.0/16"], taken, prefix)
     if found is not None:
@@ -169,7 +169,7 @@ def test_free_block_overlaps_nothing(blocks: list[tuple[int, int]], prefix: int)
         ([], [], 5, []),
     ],
 )
-def test_target_is_divided_among_pools(
+def test_the_target_is_divided_among_pools(
     maxima: list[int], growable: list[bool], target: int, expected: list[int]
 ) -> None:
     assert growing.Growth(tuple(maxima), tuple(growable)).sizes(target) == expected
@@ -179,18 +179,18 @@ def test_target_is_divided_among_pools(
     ("nodes", "batch", "seconds"),
     [(1000, 10, 1200), (1000, 100, 300), (1000, 200, 250), (10, 10, 12), (0, 10, 0)],
 )
-def test_deletion_time_counts_loops_and_taints(nodes: int, batch: int, seconds: int) -> None:
+def test_the_deletion_time_counts_loops_and_taints(nodes: int, batch: int, seconds: int) -> None:
     """10 nodes every 10 s and 2 s to taint them: 1,000 nodes in 20 minutes at least."""
     assert deletion.deletion_time(nodes, batch, 10, 5) == seconds
 
 
-def test_smallest_sufficient_round_batch_is_found() -> None:
+def test_the_smallest_sufficient_round_batch_is_found() -> None:
     assert deletion.batch_for(1000, 300, 10, 5) == 100
     assert deletion.batch_for(100, 300, 10, 5) == 10
     assert deletion.batch_for(5000, 300, 10, 5) is None
 
 
-def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
+def test_a_widened_range_contains_the_old_one_and_overlaps_nothing() -> None:
     network = parse_cidr("10.244.0.0/16")
     assert network is not None
     assert ranges.widened(network, 1100 * 256, ["10.0.0.0/16"]) == "10.240.0.0/13"
@@ -201,7 +201,7 @@ def test_widened_contains_the_old_range_and_overlaps_nothing() -> None:
     ("pods", "prefix"),
     [(8, 28), (9, 27), (16, 27), (17, 26), (32, 26), (64, 25), (110, 24), (128, 24), (256, 23), (1, 28)],
 )
-def test_pod_block_has_twice_the_pods(pods: int, prefix: int) -> None:
+def test_a_pod_block_has_twice_the_pods_of_a_node(pods: int, prefix: int) -> None:
     assert cloud("gke").pod_block(pods) == prefix
 
 
@@ -222,7 +222,7 @@ def test_addresses_of_whole_interfaces_are_counted(
     assert eks.interface_addresses(interfaces, addresses, pods, warm) == held
 
 
-def test_prefix_and_warm_addresses() -> None:
+def test_prefixes_and_warm_addresses_are_counted() -> None:
     assert eks.prefix_addresses(1, 1, 16) == 33
     assert eks.prefix_addresses(0, 1, 16) == 17
     assert eks.prefix_addresses(17, 1, 16) == 49
@@ -256,7 +256,7 @@ def test_a_pool_without_nodes_has_no_surge() -> None:
         ("p5.48xlarge", False, 100, 100),
     ],
 )
-def test_pods_of_eks_nodes(name: str, custom: bool, pods: int, managed: int) -> None:
+def test_the_pod_limit_of_eks_nodes_is_computed(name: str, custom: bool, pods: int, managed: int) -> None:
     """The columns of the table of types in the facts; the managed cap is 110 below 30 vCPUs, 250 above."""
     found, machine = machines.interfaces("eks", name), machines.machine("eks", name)
     assert found is not None
@@ -266,7 +266,7 @@ def test_pods_of_eks_nodes(name: str, custom: bool, pods: int, managed: int) -> 
     assert eks.managed_pods(formula, machine.vcpus or 0, 110, 250, 30) == managed
 
 
-def test_node_without_pods_holds_one_interface() -> None:
+def test_a_node_without_pods_holds_one_interface() -> None:
     """The example of Amazon's guide: two c5.large hold two interfaces of ten addresses, the third one."""
     held = [eks.interface_addresses(3, 10, pods, 1) for pods in (1, 1, 0)]
     assert sum(held) == 50
@@ -275,11 +275,11 @@ def test_node_without_pods_holds_one_interface() -> None:
 @pytest.mark.parametrize(
     ("ports", "addresses", "nodes"), [(1000, 2, 128), (1000, 7, 448), (4000, 7, 112), (1024, 16, 1000)]
 )
-def test_azure_ports_limit_the_nodes(ports: int, addresses: int, nodes: int) -> None:
+def test_azure_outbound_ports_limit_the_nodes(ports: int, addresses: int, nodes: int) -> None:
     assert cloud("aks").outbound_nodes(ports, addresses, 64_000) == nodes
 
 
-def test_nodes_with_ports_on_cloud_nat() -> None:
+def test_cloud_nat_ports_limit_the_nodes() -> None:
     gke = cloud("gke")
     assert gke.outbound_nodes(64, 1, 64_512) == 1008
     assert gke.outbound_nodes(1000, 3, 64_512) == 192  # whole nodes on each address
@@ -287,7 +287,7 @@ def test_nodes_with_ports_on_cloud_nat() -> None:
     assert gke.outbound_addresses(65_000, 1, 64_512) is None
 
 
-def test_pulls_of_fresh_nodes_are_counted() -> None:
+def test_image_pulls_of_new_nodes_are_counted() -> None:
     image = cast("Image", None)
     found = [egress.Pull([image, image], 50, None, sure=True), egress.Pull([image], None, None, sure=True)]
     assert egress.pulled(found, lambda _: 30) == 90
@@ -318,7 +318,7 @@ def test_vcpus_and_gpus_of_machines_are_known(cloud: str, name: str, vcpus: int,
 
 
 @pytest.mark.parametrize(("cloud", "name"), [("eks", "x9.huge"), ("gke", "x"), ("aks", "Standard_X"), ("ack", "")])
-def test_machines_that_are_not_known(cloud: str, name: str) -> None:
+def test_unknown_machine_types_have_no_numbers(cloud: str, name: str) -> None:
     assert machines.machine(cloud, name) is None
 
 
@@ -343,12 +343,12 @@ def test_machines_that_are_not_known(cloud: str, name: str) -> None:
         ("ack", "ecs.ebmgn9g.48xlarge", False, ["q_i5uzm3"]),
     ],
 )
-def test_machines_count_against_quotas_with_codes(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
+def test_machine_types_count_against_quotas_with_codes(cloud: str, name: str, spot: bool, codes: list[str]) -> None:
     assert [quota.code for quota in machines.quotas(cloud, name, spot=spot)] == codes
 
 
 @pytest.mark.parametrize(("pods", "addresses"), [(0, 16), (1, 16), (8, 16), (9, 32), (24, 32), (25, 48)])
-def test_aks_pods_take_addresses_in_batches(pods: int, addresses: int) -> None:
+def test_aks_pods_take_addresses_in_batches_of_prefixes(pods: int, addresses: int) -> None:
     assert aks.dynamic_addresses(pods, 16, 8) == addresses
 
 
@@ -364,7 +364,7 @@ def test_terway_limits_the_pods_of_a_node(name: str, pods: int) -> None:
     assert ack.terway_pods(*found) == pods
 
 
-def test_upgrades_in_turn_need_one_surge() -> None:
+def test_pools_upgraded_one_at_a_time_need_one_surge() -> None:
     pools = [Demand("a", 10, Surge(2), 1), Demand("b", 10, Surge(percent=50), 31), Demand("c", 0, Surge(9), 1)]
     assert growing.addresses_needed(pools) == 10 + 15 * 31
     assert [pool.surge == Surge() for pool in growing.upgraded_in_turn(pools)] == [True, False, True]

@@ -77,6 +77,6 @@ def test_accelerators_above_the_provisioning_limit_are_reported(
     assert (beyond and (beyond.resource, beyond.asked, beyond.most)) == expected
 
 
-def test_pods_that_a_pool_may_take_are_left_out(read: Read) -> None:
+def test_pods_that_an_existing_pool_may_take_are_left_out(read: Read) -> None:
     found = read({"main.tf": CLUSTER.format(limits=H100) + POOL, "job.yaml": JOB.format(selector="{}", pods=17)})
     assert or_none(overrun)(found.autoscalers[0], World(found, Config())) is None

@@ -151,19 +151,19 @@ def capacity(files: Mapping[str, str], write: Write, *flags: str) -> dict[str, A
 
 
 @pytest.mark.slow
-def test_without_a_cap_all_of_it_is_too_small(check: Check) -> None:
+def test_ranges_are_too_small_for_the_target_without_a_cap(check: Check) -> None:
     assert "pod-range-too-small" in rules_of(check(gke("")))
     assert "pod-range-too-small" in rules_of(check(gke(PROVISIONING.replace("MOST", "20000"))))
     assert {"subnet-too-small", "pool-over-quota"} <= rules_of(check(eks()))
 
 
-def test_provisioning_limit_silences_findings_above_it(check: Check) -> None:
+def test_the_provisioning_limit_silences_findings_above_it(check: Check) -> None:
     assert rules_of(check(gke(PROVISIONING.replace("MOST", "800")))) == {"auto-provisioning-limits-low"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--max-nodes-total=13", "--cores-total=0:1000"])
-def test_autoscaler_cap_silences_findings_above_it(flag: str, check: Check) -> None:
+def test_the_autoscaler_cap_silences_findings_above_it(flag: str, check: Check) -> None:
     silent = {"subnet-too-small", "pool-over-quota", "slow-upgrades"}
     found = rules_of(check(eks(flag)))
     assert "autoscaler-cap-below-target" in found
@@ -185,13 +185,13 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     assert any(one.rule == rule for one in result.undecided) == (headline is None)
 
 
-def test_requested_nodes_above_the_cap_are_judged(check: Check) -> None:
+def test_nodes_requested_above_the_cap_are_judged(check: Check) -> None:
     """Who asks for more nodes wants to know everything that is in their way."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
 
 
-def test_quota_in_the_settings_lowers_the_target(write: Write) -> None:
+def test_a_quota_in_the_settings_lowers_the_target(write: Write) -> None:
     write(eks(quota=960))
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout
     found = {finding["rule"]: finding["message"] for finding in json.loads(output)["findings"]}
@@ -210,7 +210,7 @@ def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Write) ->
     assert [wall["before_target"] for wall in cluster["walls"] if wall["mechanism"] == "subnet"] == [False]
 
 
-def test_fixed_pools_stay_at_a_cap(write: Write) -> None:
+def test_fixed_pools_keep_their_size_under_a_cap(write: Write) -> None:
     """The autoscaler takes no node of a pool that it does not scale: only the others shrink."""
     cluster = capacity(eks("--cores-total=0:1"), write)
     assert [one["needed"] for one in cluster["quotas"]] == [6]

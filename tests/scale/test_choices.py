@@ -84,34 +84,34 @@ def world(write: Write) -> World:
     return World(reader.read(Tree(["."]), Config()).inventory, Config())
 
 
-def test_conditional_subnets_are_subnets_of_both_branches(world: World) -> None:
+def test_conditional_subnets_are_the_subnets_of_both_branches(world: World) -> None:
     options = [
         [subnet.address for subnet in one.value] for one in candidates(world.inventory.pools[0].addresses.subnets)
     ]
     assert options == [["aws_subnet.a[0]"], ["aws_subnet.a[1]"]]
 
 
-def test_pools_in_the_same_choice_of_subnets_are_twins(check: Check, world: World) -> None:
+def test_pools_in_the_same_subnet_choice_may_be_twins(check: Check, world: World) -> None:
     assert check({"main.tf": CODE}).bugs == []
     assert isinstance(words("autoscaler")["twins"].read(world.inventory.autoscalers[0], world), Unknown)
 
 
-def test_addresses_of_one_of_two_service_ranges_are_one_of_two_numbers(world: World) -> None:
+def test_two_possible_service_ranges_give_two_address_counts(world: World) -> None:
     found = control_plane.service_addresses(world.inventory.clusters[0], world)
     assert [one.value for one in candidates(found)] == [65_534, 4_094]
 
 
-def test_minor_is_one_of_two_numbers(world: World) -> None:
+def test_two_possible_versions_give_two_minor_versions(world: World) -> None:
     assert [one.value for one in candidates(control_plane.minor(world.inventory.clusters[0], world))] == [33, 34]
 
 
-def test_endings_of_one_of_two_images_are_one_of_two_endings() -> None:
+def test_two_possible_images_give_two_tags() -> None:
     place = Origin(())
     choice = Either("why", branches=(Known("busybox:1", place), Known("nginx:latest", place)))
     assert [one.value.tag for one in candidates(images.ending(choice))] == ["1", "latest"]
 
 
-def test_need_raises_no_choice() -> None:
+def test_need_raises_a_plain_unknown_for_a_choice() -> None:
     """Its branches are not those of what is computed of it."""
     choice = Either("why", branches=(Known(1, Origin(())), Known(2, Origin(()))))
     with pytest.raises(NotKnown) as raised:

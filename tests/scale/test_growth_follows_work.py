@@ -88,7 +88,7 @@ def read(write: Write, pools: str, manifest: str = "", nodes: int | None = None)
         (SYSTEM.replace("= 6", "= 1") + GPU, job("{cpu: 1}", "{pool: system}"), ["gpu"]),  # jobs of one node
     ],
 )
-def test_pools_that_take_more(pools: str, manifest: str, expected: list[str], write: Write) -> None:
+def test_pools_that_fit_the_jobs_grow(pools: str, manifest: str, expected: list[str], write: Write) -> None:
     world, cluster = read(write, pools, manifest)
     assert [pool.display_name for pool in world.pools.growing_pools(cluster)] == expected
 
@@ -123,7 +123,7 @@ def test_the_system_pool_takes_no_share_of_the_work(write: Write) -> None:
     assert {pool.display_name: sizes[pool.id] for pool in world.pools.of_cluster(cluster)} == {"system": 6, "cpu": 994}
 
 
-def test_target_grows_the_pools_that_jobs_fit(write: Write) -> None:
+def test_the_target_grows_the_pools_that_jobs_fit(write: Write) -> None:
     world, cluster = read(write, SYSTEM + FIXED, job(), nodes=1000)
     sizes = {pool.display_name: world.sizes.shares(cluster, 1000)[pool.id] for pool in world.pools.of_cluster(cluster)}
     assert sizes == {"system": 6, "fixed": 994}
@@ -132,14 +132,14 @@ def test_target_grows_the_pools_that_jobs_fit(write: Write) -> None:
     assert first.place.line == ("main.tf", 26)  # max_size of the fixed pool
 
 
-def test_a_run_is_on_the_pools_that_take_its_pods(write: Write) -> None:
+def test_a_run_uses_the_pools_that_take_its_pods(write: Write) -> None:
     world, cluster = read(write, SYSTEM + GPU, job(), nodes=1000)
     found = build_scenario(world, cluster)
     assert isinstance(found, Scenario)
     assert [(pool.name, pool.most) for pool in found.case.pools] == [("gpu", 994)]
 
 
-def test_run_without_a_pool_for_its_pods_is_refused(write: Write) -> None:
+def test_a_run_without_a_pool_for_its_pods_is_refused(write: Write) -> None:
     found = build_scenario(*read(write, SYSTEM + GPU, job("{nvidia.com/gpu: 16}")))
     assert found == (
         "aws_eks_cluster.main cannot run Job train: pool system lacks GPUs; pool gpu lacks 16 GPUs on one node"
@@ -161,7 +161,7 @@ data:
 
 
 @pytest.mark.parametrize(("gpus", "fits"), [(8, True), (9, None), (32, None), (33, False)])
-def test_shared_cards_are_several_slots(gpus: int, fits: bool | None, write: Write) -> None:
+def test_shared_gpus_count_as_several_slots(gpus: int, fits: bool | None, write: Write) -> None:
     """A configuration of the cluster may be that of other nodes, so between both nothing is certain."""
     world, _ = read(write, GPU, job(f"{{nvidia.com/gpu: {gpus}}}") + SHARED)
     (template,) = world.inventory.workloads[0].templates
@@ -185,7 +185,7 @@ spec:
 
 
 @pytest.mark.parametrize(("limits", "most"), [("limits: {nvidia.com/gpu: 80}", 16), ("weight: 1", None)])
-def test_limits_of_karpenter_are_maxima(limits: str, most: int | None, write: Write) -> None:
+def test_karpenter_limits_are_pool_maxima(limits: str, most: int | None, write: Write) -> None:
     world, cluster = read(write, SYSTEM, NODEPOOL.format(limits=limits))
     target = world.sizes.target(cluster)
     assert (target.value if isinstance(target, Known) else None) == most
@@ -217,7 +217,7 @@ SLICES_OF_MIG = "{mps: {resources: [{name: nvidia.com/mig-1g.10gb, replicas: 4}]
         ("nvidia-device-plugin", "", f"{SLICES}}}, default: {{version: v1, sharing: {{}}", (8, 8)),  # by its name
     ],
 )
-def test_the_default_configuration_of_a_chart_is_that_of_all_nodes(
+def test_the_default_configuration_of_a_chart_applies_to_all_nodes(
     chart: str, default: str, sharing: str, slots: tuple[int, int], write: Write
 ) -> None:
     release = RELEASE.format(chart=chart, default=default, sharing=sharing)
@@ -256,7 +256,7 @@ resource "helm_release" "gpu" {
         (CHOOSES, "", (32, 32)),
     ],
 )
-def test_the_operator_names_the_configuration_of_all_nodes(
+def test_the_gpu_operator_sets_the_configuration_of_all_nodes(
     code: str, policy: str, slots: tuple[int, int], write: Write
 ) -> None:
     world, _ = read(write, GPU + code, job("{nvidia.com/gpu: 1}") + SHARED + policy)

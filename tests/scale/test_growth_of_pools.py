@@ -35,35 +35,35 @@ def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.medium
-def test_workloads_are_fitted_to_pools_once_a_pair(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_workload_and_pool_pair_is_fitted_once(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = counted(placement, "fit", monkeypatch)
     check(bench_growth.selected(6))
     assert 0 < len(pairs) <= 6 * 6 * 8
 
 
 @pytest.mark.medium
-def test_the_room_of_pools_is_summed_once_a_workload(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_room_of_pools_is_summed_once_per_workload(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = counted(pools, "_room", monkeypatch)
     check(bench_growth.selected(8))
     assert 0 < len(pairs) <= 9 * 9
 
 
 @pytest.mark.medium
-def test_checks_stop_at_the_first_refusal_of_a_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_stop_at_the_first_reason_a_pool_refuses(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes, pairs = counted(placement, "_size", monkeypatch), counted(placement, "fit", monkeypatch)
     check(bench_growth.selected(6))
     assert 0 < len(sizes) < len(pairs) / 2
 
 
 @pytest.mark.medium
-def test_zones_are_asked_only_for_pods_that_want_one_each(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zones_are_computed_only_for_pods_that_need_one_each(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     zones = counted(placement, "zones_of", monkeypatch)
     check(bench_growth.selected(6))
     assert zones == []
 
 
 @pytest.mark.medium
-def test_a_file_is_asked_once_a_subject_whether_it_may_change(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whether_a_file_may_change_is_computed_once_per_subject(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = counted(Tree, "why_protected", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(8)})
     changes = [change for finding in result.findings for change in finding.changes]
@@ -82,7 +82,7 @@ def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatc
 
 
 @pytest.mark.medium
-def test_the_run_behind_all_savings_is_made_once_a_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_savings_share_one_simulated_run_per_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = counted(scenario, "build_scenario", monkeypatch)
     result = check(bench_growth.pools(30))
     assert "saves" in "".join(text for finding in result.findings for text in finding.details)
@@ -90,7 +90,7 @@ def test_the_run_behind_all_savings_is_made_once_a_cluster(check: Check, monkeyp
 
 
 @pytest.mark.medium
-def test_pools_behind_one_that_takes_the_pods_are_not_asked(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pools_after_a_fitting_pool_are_not_checked(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     fits = counted(placement, "fit", monkeypatch)
     check({"jobs.yaml": bench_growth.job(0), **bench_growth.pools(12)})
     assert 0 < len(fits) < 4 * 12
@@ -109,7 +109,7 @@ spec:
 
 
 @pytest.mark.medium
-def test_alike_pools_are_asked_once_for_a_daemon_set(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similar_pools_are_checked_once_per_daemon_set(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     fits = counted(placement, "fit", monkeypatch)
     check({"agent.yaml": DAEMON, **bench_growth.pools(12)})
     assert 0 < len(fits) < 12
@@ -136,7 +136,7 @@ def test_workloads_with_gpus_are_searched_once_for_all_pools(check: Check, monke
     assert pairs == []  # none has any: no pool is filled
 
 
-def test_few_spread_of_many_pools_are_kept() -> None:
+def test_only_a_few_spreads_of_many_pools_are_kept() -> None:
     many = growth.Growth((10,) * 1000, (True,) * 1000)
     growth._spread.cache_clear()
     assert [sum(many.sizes(nodes)) for nodes in range(1, 2000, 4)] == list(range(1, 2000, 4))
@@ -144,7 +144,7 @@ def test_few_spread_of_many_pools_are_kept() -> None:
 
 
 @pytest.mark.medium
-def test_the_key_of_a_new_item_needs_no_second_look_at_its_file(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_item_finds_its_key_without_rereading_the_file(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = counted(names, "in_yaml", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(4)})
     added = [change for finding in result.findings for change in finding.changes if change.origin.missing]
@@ -152,7 +152,7 @@ def test_the_key_of_a_new_item_needs_no_second_look_at_its_file(check: Check, mo
     assert len(asked) <= len(added)
 
 
-def test_images_are_searched_once_for_an_autoscaler(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_searched_once_for_autoscalers(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     group = (
         'resource "aws_eks_node_group" "g%s" {\n  cluster_name = aws_eks_cluster.main.name\n'
@@ -173,14 +173,14 @@ def test_images_are_searched_once_for_an_autoscaler(check: Check, monkeypatch: p
 
 
 @pytest.mark.medium
-def test_finders_of_walls_are_made_once_a_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wall_finders_are_created_once_per_cluster(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     made = counted(model.WallFinder, "__init__", monkeypatch)
     check(bench_growth.node_groups(20))
     assert len(made) == 1
 
 
 @pytest.mark.medium
-def test_spread_are_summed_without_a_look_at_each_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spreads_are_summed_without_visiting_each_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = counted(model.Sizes, "__getitem__", monkeypatch)
     check(bench_growth.node_groups(40))
     assert 0 < len(seen) < 40 * 40 * 8
@@ -197,7 +197,9 @@ def test_quotas_and_queues_are_looked_up_by_namespace(check: Check, monkeypatch:
 
 
 @pytest.mark.medium
-def test_pools_of_unknown_size_elsewhere_are_one_choice(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pools_of_unknown_size_outside_the_code_count_as_one_choice(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried = counted(growth.Growth, "grown", monkeypatch)
     group = (
         'resource "aws_eks_node_group" "g{i}" {{\n  cluster_name = aws_eks_cluster.a.name\n'

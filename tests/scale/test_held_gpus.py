@@ -66,7 +66,9 @@ spec: {{predictor: {{{least}maxReplicas: 8, model: {{modelFormat: {{name: vllm}}
         pytest.param([DEPLOYMENT.replace("apps/v1", "batch/v1").replace("Deployment", "Job")], 1, 0, id="a-job-ends"),
     ],
 )  # fmt: skip
-def test_gpus_that_are_held(manifests: list[str], most: int, held: int, read: Read) -> None:
+def test_services_hold_the_gpus_of_their_minimum_replicas(
+    manifests: list[str], most: int, held: int, read: Read
+) -> None:
     found = read({"serve.yaml": "---\n".join(manifests)})
     (workload,) = found.workloads
     (template,) = [one for one in workload.templates if known(one.gpus)]
@@ -74,7 +76,7 @@ def test_gpus_that_are_held(manifests: list[str], most: int, held: int, read: Re
     assert or_none(pods.held)(template, World(found, Config())) == held
 
 
-def test_the_image_of_a_model_is_that_of_its_runtime(read: Read) -> None:
+def test_the_image_of_a_model_comes_from_its_runtime(read: Read) -> None:
     (workload,) = read({"serve.yaml": KSERVE.format(least="")}).workloads
     (container,) = workload.templates[0].containers
     assert not workload.partial
@@ -83,7 +85,7 @@ def test_the_image_of_a_model_is_that_of_its_runtime(read: Read) -> None:
     assert known(read({"serve.yaml": own}).workloads[0].templates[0].containers[0].image) == "example.com/vllm:1"
 
 
-def test_a_model_on_several_nodes_has_workers_beside_its_predictor(read: Read) -> None:
+def test_a_model_on_several_nodes_has_workers_next_to_its_predictor(read: Read) -> None:
     parts = "minReplicas: 1, workerSpec: {pipelineParallelSize: 3, containers: [{name: worker}]}, "
     text = KSERVE.format(least=parts).replace("}}\n", "}, transformer: {containers: [{name: main, image: a:1}]}}\n")
     (workload,) = read({"serve.yaml": text}).workloads

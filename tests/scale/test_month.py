@@ -91,7 +91,7 @@ def bill(write: Write, code: str) -> dict[str, int]:
     return {line.what: line.mills for line in money.month(*read(write, {"main.tf": code})).lines}
 
 
-def test_a_month_has_all_that_is_paid(write: Write) -> None:
+def test_the_monthly_cost_includes_everything_billed(write: Write) -> None:
     assert bill(write, GKE) == {
         "2 x n2-standard-8": 2 * 388 * 730,
         "disks": 2 * 500 * 170,
@@ -103,16 +103,16 @@ def test_a_month_has_all_that_is_paid(write: Write) -> None:
 @pytest.mark.parametrize(
     ("tier", "mills"), [("", None), ('sku_tier = "Standard"', 73_000), ('sku_tier = "Premium"', 438_000)]
 )
-def test_the_control_plane_is_priced_by_its_tier(tier: str, mills: int | None, write: Write) -> None:
+def test_the_control_plane_price_depends_on_its_tier(tier: str, mills: int | None, write: Write) -> None:
     assert bill(write, AKS % tier).get("control plane") == mills
 
 
-def test_a_load_balancer_is_no_nat_gateway(write: Write) -> None:
+def test_a_load_balancer_is_not_billed_as_a_nat_gateway(write: Write) -> None:
     profile = 'network_profile {\n    outbound_type = "loadBalancer"\n    load_balancer_profile {\n      managed_outbound_ip_count = 2\n    }\n  }'
     assert not [what for what in bill(write, AKS % profile) if "NAT" in what]
 
 
-def test_small_parts_are_one_and_large_ones_have_what_their_price_is_of() -> None:
+def test_small_costs_are_summed_and_large_costs_name_their_price() -> None:
     lines = [
         money.Line("10 x a", 1_000_000, "on demand, r"),
         money.Line("control plane", 73_000, "https://x"),
@@ -126,14 +126,14 @@ def test_small_parts_are_one_and_large_ones_have_what_their_price_is_of() -> Non
     assert month_text(money.Bill((), ())) == ""
 
 
-def test_disks_without_a_price_are_named() -> None:
+def test_disks_without_a_price_are_listed() -> None:
     lines = [money.Line("10 x a", 1_000_000, "on demand, r"), money.Line("control plane", 73_000, "")]
     assert month_text(money.Bill(tuple(lines), ())).endswith("disks and traffic come on top")
     lines.append(money.Line("disks", 2_000, ""))
     assert month_text(money.Bill(tuple(lines), ())).endswith("; traffic comes on top")
 
 
-def test_a_month_that_is_not_known_says_why(write: Write) -> None:
+def test_an_unknown_monthly_cost_gives_the_reason(write: Write) -> None:
     cluster, world = read(write, {"main.tf": re.sub("n2-standard-8", "x9-unknown-8", GKE)})
     assert money.month(cluster, world, idle=True).lines == ()
     (pool,) = world.pools.of_cluster(cluster)
@@ -146,14 +146,14 @@ def test_pools_of_unknown_size_are_not_counted(write: Write) -> None:
     assert month_sentence(*read(write, {"main.tf": code})) == "The cost of a month is not known: var.n has no value."
 
 
-def test_nodes_that_are_not_counted_come_on_top(write: Write) -> None:
+def test_uncounted_nodes_are_named_as_extra_cost(write: Write) -> None:
     old = "apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner\nmetadata: {name: batch}\n"
     found = month_sentence(*read(write, {"main.tf": EKS % '"m5.large"', "pool.yaml": old}))
     assert found.startswith("With all nodes up at least $")
     assert found.endswith("on top; the nodes of Provisioner batch, of an old API, are not counted.")
 
 
-def test_a_pool_of_several_machine_types_is_priced_by_its_cheapest(write: Write) -> None:
+def test_a_pool_of_several_machine_types_has_the_cheapest_price(write: Write) -> None:
     wanted = (
         "With all nodes up and of the cheapest machines about $353 a month: 4 x m5.large $280 (on demand, us-east-1)"
     )

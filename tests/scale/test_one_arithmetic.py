@@ -286,7 +286,7 @@ def tree(seed: int, draw: random.Random) -> dict[str, str]:
 @pytest.mark.parametrize(
     "seed", [seed if seed % 1000 < CORE else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
 )
-def test_all_outputs_say_the_same_of_addresses(seed: int, write: Write) -> None:
+def test_all_outputs_agree_on_addresses_of_random_clusters(seed: int, write: Write) -> None:
     draw = random.Random(seed)
     write(tree(seed, draw))
     project = kcheck.load(".", nodes=draw.choice((None, 100, 1000)))
@@ -327,7 +327,7 @@ def reached_in_all_outputs(project: Project) -> list[int | None]:
         if path.is_dir()
     ],
 )
-def test_all_outputs_say_the_same_of_the_examples(folder: Path) -> None:
+def test_all_outputs_agree_on_addresses_of_the_examples(folder: Path) -> None:
     project = kcheck.load(str(folder))
     reached_in_all_outputs(project)
     known_to_editor_and_simulation(project)
@@ -343,7 +343,7 @@ PAGES = [
 
 @pytest.mark.medium
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_has_each_wall_with_its_numbers_and_its_sum_is_right(name: str) -> None:
+def test_the_page_has_correct_sums_for_each_wall(name: str) -> None:
     arguments = yaml.safe_load((WALLS / name / "walls.yaml").read_text())["arguments"][1:]
     nodes = {text.rpartition("=")[0]: int(text.rpartition("=")[2]) for text in map(str, arguments)}
     project = kcheck.load(str(WALLS / name), nodes=nodes)
@@ -380,7 +380,7 @@ def of_rule(wall: Wall, cluster: Cluster) -> str:
 @pytest.mark.parametrize(
     "seed", [seed if 1000 <= seed < 1024 else pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS]
 )
-def test_the_editor_and_the_simulation_know_the_same_reach(seed: int, write: Write) -> None:
+def test_the_editor_and_the_simulation_have_the_same_reach(seed: int, write: Write) -> None:
     draw = random.Random(seed)
     write(tree(seed, draw))
     known_to_editor_and_simulation(kcheck.load(".", nodes=draw.choice((None, 100, 1000))))

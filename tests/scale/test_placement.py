@@ -188,18 +188,18 @@ class TestFit:
     def test_a_taint_keeps_pods_away(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(tolerates=""), read) == placement.Fit(fits=False, kind="taint", why="dedicated=true")
 
-    def test_a_label_that_it_does_not_have(self, cloud: str, read: Read) -> None:
+    def test_a_missing_label_keeps_pods_away(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(selector="pool: cpu"), read).why == "pool=cpu"
         assert lands(cloud, Pods(selector="disk: ssd"), read).fits is False
 
-    def test_label_that_others_may_set_is_unknown(self, cloud: str, read: Read) -> None:
+    def test_a_label_that_others_may_set_is_unknown(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(selector="nvidia.com/gpu.product: L4"), read).fits is None
 
-    def test_more_cards_than_a_node_has(self, cloud: str, read: Read) -> None:
+    def test_pods_with_more_gpus_than_a_node_do_not_fit(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(gpus=CARDS[cloud]), read).fits is True
         assert lands(cloud, Pods(gpus=CARDS[cloud] + 1), read).why == f"{CARDS[cloud] + 1} GPUs on one node"
 
-    def test_more_vcpus_than_a_node_has(self, cloud: str, read: Read) -> None:
+    def test_pods_with_more_vcpus_than_a_node_do_not_fit(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(cpu=39), read).fits is True
         assert lands(cloud, Pods(cpu=97), read) == placement.Fit(fits=False, kind="cpu", why="97 CPUs on one node")
 
@@ -211,18 +211,18 @@ class TestFit:
         fit = lands(cloud, Pods(selector=selector, tolerates=taint), read, spot=True, taint=taint)
         assert fit.fits is True
 
-    def test_api_servers_add_the_toleration_of_cards(self, cloud: str, read: Read) -> None:
+    def test_the_api_server_adds_the_gpu_toleration(self, cloud: str, read: Read) -> None:
         fit = lands(cloud, Pods(gpus=1, tolerates=""), read, taint="nvidia.com/gpu")
         assert fit.fits is (cloud != "ack")
         assert lands(cloud, Pods(tolerates=""), read, taint="nvidia.com/gpu").fits is False
 
 
-def test_aks_taints_spot_nodes_by_itself(read: Read) -> None:
+def test_aks_adds_the_taint_of_spot_nodes_itself(read: Read) -> None:
     fit = lands("aks", Pods(), read, spot=True)
     assert fit == placement.Fit(fits=False, kind="taint", why="kubernetes.azure.com/scalesetpriority=spot")
 
 
-def test_a_requirement_without_a_choice_is_a_label(read: Read) -> None:
+def test_a_requirement_with_one_value_is_a_node_label(read: Read) -> None:
     assert lands("karpenter", Pods(selector="example.org/team: a"), read).fits is True
     assert lands("karpenter", Pods(selector="example.org/team: b"), read).fits is False
 
@@ -248,17 +248,17 @@ containers: []
         ("pool", "In", "[gpu]", False),
     ],
 )
-def test_spot_is_asked_for_by_all_terms(key: str, operator: str, values: str, asks: bool, read: Read) -> None:
+def test_a_pod_selects_spot_only_if_all_terms_do(key: str, operator: str, values: str, asks: bool, read: Read) -> None:
     assert placement.asks_for_spot(one_pod(SPOT_TERMS % (key, operator, values), read)) is asks
 
 
-def test_machines_of_unknown_types_may_have_any_number_of_cards(read: Read) -> None:
+def test_unknown_machine_types_may_have_any_number_of_gpus(read: Read) -> None:
     code = EKS.format(spot="ON_DEMAND", taint="dedicated").replace("g5.12xlarge", "p9.96xlarge")
     found = read({"main.tf": code, "pod.yaml": manifest("Pod", f"spec:\n  {indented(Pods(gpus=8).spec, 2)}")})
     assert placement.fit(found.workloads[0].templates[0], found.pools[0]).fits is None
 
 
-def test_labels_of_groups_without_a_list_are_not_known(read: Read) -> None:
+def test_labels_of_groups_without_a_list_are_unknown(read: Read) -> None:
     code = """
     resource "aws_eks_cluster" "main" {
       name = "train"
@@ -325,7 +325,7 @@ data:
 
 
 @pytest.mark.parametrize(("mode", "fits"), [("default", True), ("cgpu", False), ("disabled", None)])
-def test_ack_offers_whole_cards_or_parts(mode: str, *, fits: bool | None, read: Read) -> None:
+def test_ack_offers_whole_or_shared_gpus(mode: str, *, fits: bool | None, read: Read) -> None:
     code = ACK.format(spot="NoSpot", taint="dedicated").replace(
         '"pool"\n    value = "gpu"', f'"ack.node.gpu.schedule"\n    value = "{mode}"'
     )
@@ -333,7 +333,7 @@ def test_ack_offers_whole_cards_or_parts(mode: str, *, fits: bool | None, read: 
     assert placement.fit(found.workloads[0].templates[0], found.pools[0]).fits is fits
 
 
-def test_the_operator_gives_the_strategy(read: Read) -> None:
+def test_the_gpu_operator_sets_the_mig_strategy(read: Read) -> None:
     policy = "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {mig: {strategy: %s}}\n"
     mps = PLUGIN.replace("timeSlicing", "mps").replace("migStrategy: mixed", "migStrategy: none")
     for strategy, refused in (("mixed", True), ("single", False)):
@@ -342,7 +342,7 @@ def test_the_operator_gives_the_strategy(read: Read) -> None:
         assert ("mig" in (known(gpus.ways(one, World(found, Config()))) or ())) is refused
 
 
-def test_configurations_of_the_device_plugin(read: Read) -> None:
+def test_device_plugin_configurations_decide_gpu_sharing(read: Read) -> None:
     found = read({"plugin.yaml": PLUGIN}).sharings
     assert [([known(copies) for copies in one.slices], known(one.mig), one.names) for one in found] == [
         ([4], None, ("nvidia.com/gpu",)),
@@ -351,7 +351,7 @@ def test_configurations_of_the_device_plugin(read: Read) -> None:
     assert found[0].place.text.startswith("|")
 
 
-def test_sharing_on_gke_belongs_to_its_pool(read: Read) -> None:
+def test_gpu_sharing_on_gke_belongs_to_its_pool(read: Read) -> None:
     sharing = 'count = 4\n      gpu_sharing_config {\n        gpu_sharing_strategy = "MPS"\n        max_shared_clients_per_gpu = 8\n      }'
     found = read({"main.tf": GKE.format(spot="false", taint="a").replace("count = 4", sharing)})
     (one,) = found.sharings
@@ -368,14 +368,14 @@ def test_sharing_on_gke_belongs_to_its_pool(read: Read) -> None:
         ("8g.1gb", "", None),
     ],
 )
-def test_partitions_on_gke_are_cards_of_their_own(size: str, sharing: str, copies: int | None, read: Read) -> None:
+def test_gpu_partitions_on_gke_count_as_gpus(size: str, sharing: str, copies: int | None, read: Read) -> None:
     block = f"gpu_sharing_config {{\n        {sharing}\n      }}" if sharing else ""
     text = f'count = 4\n      gpu_partition_size = "{size}"\n      {block}'
     (one,) = read({"main.tf": GKE.format(spot="false", taint="a").replace("count = 4", text)}).sharings
     assert [known(each) for each in one.slices] == [copies]
 
 
-def test_pods_get_slices_of_cards(read: Read) -> None:
+def test_pods_get_gpu_slices(read: Read) -> None:
     pod = manifest("Pod", f"spec:\n  {indented(Pods(gpus=2).spec, 2)}")
     whole = PLUGIN.replace("migStrategy: mixed", "failOnInitError: true")
     sliced = PLUGIN.replace("version: v1\n    flags", "flags")

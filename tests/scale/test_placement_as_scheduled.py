@@ -52,19 +52,21 @@ SIDECAR = ", restartPolicy: Always"
         ([INIT % ("a", 1, 1, SIDECAR), INIT % ("b", 4, 3, "")], 5, 4),
     ],
 )
-def test_init_containers_run_before_and_sidecars_beside(init: list[str], cpus: int, gpus: int, read: Read) -> None:
+def test_init_containers_run_before_and_sidecars_run_alongside(
+    init: list[str], cpus: int, gpus: int, read: Read
+) -> None:
     template = one_pod(f"initContainers: [{', '.join(init)}]\n{containers('cpu: 2, nvidia.com/gpu: 2')}", read)
     assert (known(template.cpu), known(template.gpus)) == (cpus * 1000, gpus)
 
 
-def test_host_ports_of_sidecars_are_taken(read: Read) -> None:
+def test_host_ports_of_sidecars_count(read: Read) -> None:
     init = "initContainers: [{name: a, image: a, ports: [{containerPort: 1, hostPort: 9}]%s}]\ncontainers: []"
     assert known(one_pod(init % SIDECAR, read).ports) == (9,)
     assert known(one_pod(init % "", read).ports) == ()
 
 
 @pytest.mark.parametrize("count", ["4", "'4'", "4000m", "4e0", "0.004k"])
-def test_cards_are_counted_in_any_spelling(count: str, read: Read) -> None:
+def test_gpu_counts_are_read_in_any_spelling(count: str, read: Read) -> None:
     assert known(one_pod(containers(f"nvidia.com/gpu: {count}"), read).gpus) == 4
     assert isinstance(one_pod(containers("nvidia.com/gpu: 500m"), read).gpus, Unknown)
 
@@ -73,7 +75,7 @@ def test_cards_are_counted_in_any_spelling(count: str, read: Read) -> None:
     ("requests", "limits", "cpu"),
     [("", "cpu: 8", 3000), ("cpu: 4", "cpu: 8", 4000), ("", "memory: 8Gi", 3000)],
 )
-def test_a_limit_of_the_pod_is_no_request_where_containers_ask(
+def test_a_pod_limit_is_not_a_request_if_containers_have_requests(
     requests: str, limits: str, cpu: int, read: Read
 ) -> None:
     whole = f"resources: {{requests: {{{requests}}}, limits: {{{limits}}}}}\n"
@@ -93,11 +95,11 @@ def test_a_limit_of_the_pod_is_no_request_where_containers_ask(
         ("trn1.32xlarge", ["aws.amazon.com/neuron: 1", "nvidia.com/gpu: 1"], False),
     ],
 )
-def test_cards_of_one_vendor_are_none_of_another(types: str, asked: list[str], *, fits: bool, read: Read) -> None:
+def test_gpus_of_one_vendor_do_not_satisfy_another(types: str, asked: list[str], *, fits: bool, read: Read) -> None:
     assert fit(containers(*asked), read, types=types).fits is fits
 
 
-def test_machines_of_unknown_types_may_have_any_cards(read: Read) -> None:
+def test_unknown_machine_types_may_have_any_gpus(read: Read) -> None:
     found = read({"group.yaml": GROUP % ("g5.12xlarge", ""), "pod.yaml": manifest("Pod", f"spec: {{{containers('amd.com/gpu: 1')}}}")})  # fmt: skip
     (pool,), (template,) = found.pools, found.workloads[0].templates
     unknown = replace(pool.machine, instance_types=Unknown("chosen by Karpenter"))
@@ -133,17 +135,17 @@ def test_labels_are_compared_as_numbers(key: str, operator: str, value: str, *, 
 
 
 @pytest.mark.parametrize(("types", "fits"), [("g5.12xlarge", False), ("g5.12xlarge, g5.24xlarge", True)])
-def test_nodes_of_other_types_are_left(types: str, *, fits: bool, read: Read) -> None:
+def test_other_machine_types_of_a_pool_may_still_fit(types: str, *, fits: bool, read: Read) -> None:
     excluded = "{key: node.kubernetes.io/instance-type, operator: NotIn, values: [g5.12xlarge]}"
     assert fit(TERMS.format(f"{{matchExpressions: [{excluded}]}}"), read, types=types).fits is fits
 
 
-def test_no_node_meets_an_empty_term(read: Read) -> None:
+def test_no_node_matches_an_empty_affinity_term(read: Read) -> None:
     assert fit(TERMS.format("{}"), read).fits is False
     assert fit(TERMS.format("{}, {matchExpressions: [{key: rank, operator: Exists}]}"), read).fits is True
 
 
-def test_names_of_nodes_are_not_known(read: Read) -> None:
+def test_node_names_are_unknown(read: Read) -> None:
     term = "{matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}"
     assert fit(TERMS.format(term), read).fits is None
 

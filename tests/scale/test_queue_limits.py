@@ -125,7 +125,7 @@ def of(write: Write, *manifests: str) -> Excess | Unknown | None:
         ((QUOTA.replace("namespace: a", "namespace: b"), PYTORCH), None),
     ],
 )
-def test_excess_over_the_quota_is_found(
+def test_a_job_above_its_quota_is_reported(
     manifests: tuple[str, ...], expected: tuple[str, int, int] | None, write: Write
 ) -> None:
     found = of(write, *manifests)
@@ -174,7 +174,7 @@ LOCAL = queue().partition("---\n")[2]
         ([("ClusterQueue", "b", "other", "nominalQuota: 64"), ("Cohort", "all", "", "nominalQuota: 1")], 33),
     ],
 )
-def test_queue_can_borrow_all_that_its_cohorts_lend(
+def test_a_queue_can_borrow_everything_its_cohorts_lend(
     above: list[tuple[str, str, str, str]], gives: int, write: Write
 ) -> None:
     """Worked out by hand from Kueue's rules; the queue itself has 32."""
@@ -184,7 +184,7 @@ def test_queue_can_borrow_all_that_its_cohorts_lend(
     assert (found.most, found.cohort) == (gives, "all")
 
 
-def test_cohorts_in_a_circle_give_nothing_that_is_known(write: Write) -> None:
+def test_circular_cohorts_give_an_unknown_quota(write: Write) -> None:
     circle = node("Cohort", "all", "top"), node("Cohort", "top", "all")
     found = of(write, node("ClusterQueue", "research", "all", "nominalQuota: 32"), *circle, LOCAL, job(1000))
     assert isinstance(found, Unknown)
@@ -192,7 +192,7 @@ def test_cohorts_in_a_circle_give_nothing_that_is_known(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("pods", "asked"), [(4, None), (5, 40), (6, 48), (7, None)])
-def test_a_job_beyond_the_own_quota_waits_for_lenders(pods: int, asked: int | None, write: Write) -> None:
+def test_a_job_above_its_own_quota_waits_for_lenders(pods: int, asked: int | None, write: Write) -> None:
     queues = (node("ClusterQueue", name, "all", f"nominalQuota: {own}") for name, own in (("research", 32), ("b", 16)))
     write({"all.yaml": "---\n".join((*queues, LOCAL, job(pods)))})
     world = linter.run(Tree(["."]), Config()).world

@@ -77,7 +77,7 @@ def reserved(*ranges: str, kind: str = "prefix") -> str:
     return CLUSTER + RESERVED.replace("RANGES", f"[{listed}]").replace("KIND", kind)
 
 
-def test_a_prefix_may_be_broken_up_where_nothing_is_reserved(write: Write) -> None:
+def test_unreserved_prefixes_may_be_fragmented(write: Write) -> None:
     assert bounds(CLUSTER, 21, write)[:2] == ((19, 28), None)
 
 
@@ -90,24 +90,24 @@ def test_reserved_prefixes_raise_the_lower_bound(write: Write) -> None:
     )
 
 
-def test_prefixes_above_the_reservation_are_unknown(write: Write) -> None:
+def test_prefixes_beyond_the_reservation_are_unknown(write: Write) -> None:
     """10.0.0.0/24 has 15 whole prefixes, 7 nodes: 5 and 2 of an upgrade."""
     assert bounds(reserved("10.0.0.0/24"), 21, write)[:2] == ((5, 28), None)
 
 
-def test_single_addresses_have_the_rest(write: Write) -> None:
+def test_single_addresses_use_what_reservations_leave(write: Write) -> None:
     """10.0.0.0/23 and 10.0.2.0/24, 10.0.3.0/25 and more leave 10.0.3.240/28 and 15 broken ones: 1,019 - 992 = 27."""
     ranges = ("10.0.0.0/23", "10.0.2.0/24", "10.0.3.0/25", "10.0.3.128/26", "10.0.3.192/27", "10.0.3.224/28")
     assert bounds(reserved(*ranges), 25, write)[:2] == ((25, 28), False)
 
 
-def test_addresses_that_people_assign_are_not_free(write: Write) -> None:
+def test_manually_assigned_addresses_are_not_free(write: Write) -> None:
     """10.0.2.0/23 is not free: 507 addresses, at best 15 x 33, and 10 x 48 at worst."""
     assert bounds(reserved("10.0.2.0/23", kind="explicit"), 8, write)[:2] == ((8, 13), False)
 
 
 @pytest.mark.parametrize(("size", "found"), [(21, False), (29, True)])
-def test_check_says_the_same(size: int, found: bool, write: Write) -> None:
+def test_check_and_capacity_agree_on_reserved_prefixes(size: int, found: bool, write: Write) -> None:
     write({"main.tf": reserved("10.0.1.0/24", "10.0.2.0/23").replace("SIZE", str(size))})
     report = kcheck.load(".").check()
     assert ("subnet-too-small" in {one.rule for one in report.findings}) is found
@@ -115,7 +115,7 @@ def test_check_says_the_same(size: int, found: bool, write: Write) -> None:
 
 
 @pytest.mark.parametrize(("ranges", "found"), [("", True), ('["10.0.1.0/24", "10.0.2.0/23"]', False)])
-def test_blocks_that_are_reserved_are_not_told_to_break_up(ranges: str, found: bool, write: Write) -> None:
+def test_reserved_blocks_are_not_reported_as_fragmented(ranges: str, found: bool, write: Write) -> None:
     text = CLUSTER.replace("SIZE", "4") + (
         RESERVED.replace("RANGES", ranges).replace("KIND", "prefix") if ranges else ""
     )

@@ -29,7 +29,7 @@ from kcheck.scale.schedules import times
         ("5/20 * * * *", "45 * * * *", True),
     ],
 )
-def test_two_schedules_meet_where_they_share_a_minute(one: str, other: str, meet: bool) -> None:
+def test_two_schedules_collide_if_they_share_a_minute(one: str, other: str, meet: bool) -> None:
     first, second = times(one), times(other)
     assert first is not None
     assert second is not None
@@ -45,6 +45,6 @@ def test_invalid_schedules_have_no_times(text: str) -> None:
 
 @pytest.mark.medium
 @given(st.text(max_size=40))
-def test_any_text_is_a_schedule_or_not(text: str) -> None:
+def test_every_text_is_a_schedule_or_is_refused(text: str) -> None:
     found = times(text)
     assert found is None or found.common(found) in (found, None)

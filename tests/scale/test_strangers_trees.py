@@ -69,21 +69,21 @@ def said(text: str, write: Write, *flags: str) -> str:
 
 
 @pytest.mark.parametrize("flags", [(), ("--nodes", "1000")])
-def test_fargate_is_no_room_for_a_hundred_thousand_nodes(flags: tuple[str, ...], write: Write) -> None:
+def test_a_cluster_with_only_fargate_has_an_unknown_reach(flags: tuple[str, ...], write: Write) -> None:
     """Each pod on Fargate takes an address of the profile's subnets, which may be few."""
     output = said(FARGATE, write, *flags)
     assert "Not known: address space of the nodes (pods on Fargate (ci) are not counted). runners" in output
     assert "the first known wall is the node limit of the cluster, at 100,000." in output
 
 
-def test_a_removed_default_pool_is_no_pool(write: Write) -> None:
+def test_a_removed_default_pool_does_not_count(write: Write) -> None:
     """remove_default_node_pool deletes the pool that is named default-pool, although a block describes it."""
     output = said(OLD_GKE, write)
     assert "old reaches the 1 node its pools may have; the first wall is the written maximum of the pools." in output
     assert "quotas that 1 node needs:" in output
 
 
-def test_a_default_pool_surges_as_any_other(write: Write) -> None:
+def test_a_default_pool_is_upgraded_with_surge_nodes_too(write: Write) -> None:
     """GKE gives a cluster a /14: 1,024 blocks of 256, one of them for the node that an upgrade adds."""
     write({"main.tf": DEFAULT_POOL})
     project = kcheck.load(".")
@@ -111,7 +111,7 @@ spec:
 
 
 @pytest.mark.parametrize(("pods", "found"), [(1, False), (10, False), (400, True)])
-def test_a_few_pulls_are_no_finding(pods: int, found: bool, write: Write) -> None:
+def test_a_few_image_pulls_are_not_reported(pods: int, found: bool, write: Write) -> None:
     write({"job.yaml": JOB.replace("PODS", str(pods))})
     assert ("docker-hub-image" in {one.rule for one in kcheck.load(".").check(info=True).findings}) is found
 
@@ -148,7 +148,7 @@ spec:
 
 
 @pytest.mark.parametrize("installed", [False, True])
-def test_karpenter_that_may_be_elsewhere_leaves_the_target_open(installed: bool, write: Write) -> None:
+def test_karpenter_outside_the_code_leaves_the_target_unknown(installed: bool, write: Write) -> None:
     tree = {f"{name}/main.tf": EKS.replace('"lab"', f'"{name}"') for name in ("blue", "green")}
     write(tree | ({"karpenter/pool.yaml": NODE_POOL} if installed else {}))
     output = CliRunner().invoke(cli, ["capacity", ".", "--format", "json"]).stdout
@@ -193,7 +193,7 @@ ZONES = "length(data.aws_availability_zones.here.names)"
         ("3", 'cidrsubnet("fd00:${var.net}::/48", 16, count.index)', (0, None)),
     ],
 )
-def test_a_subnet_of_known_length_has_a_size_wherever_it_lies(
+def test_a_subnet_of_known_length_has_a_known_size(
     count: str, cidr: str, nodes: tuple[int, int | None], write: Write
 ) -> None:
     """A c5.large takes 20 addresses, a /24 has 251, an upgrade adds two nodes a zone."""
@@ -247,7 +247,7 @@ resource "google_container_node_pool" "gpu" {
 """
 
 
-def test_auto_provisioning_ends_at_its_accelerators(write: Write) -> None:
+def test_auto_provisioning_ends_at_its_accelerator_limit(write: Write) -> None:
     """64 cards are eight nodes of the pool, beside the node of the default pool."""
     write({"main.tf": PROVISIONED})
     project = kcheck.load(".", nodes={"": 100})
@@ -279,7 +279,9 @@ resource "aws_eks_node_group" "gpu" {
         ('"g5.2xlarge", "p4d.24xlarge"', {"L-DB2E81BA": "0-800", "L-417A185B": "0-9,600"}),
     ],
 )
-def test_a_pool_of_several_machines_needs_between_two_quotas(types: str, needed: dict[str, str], write: Write) -> None:
+def test_a_pool_of_several_machine_types_needs_a_range_of_quota(
+    types: str, needed: dict[str, str], write: Write
+) -> None:
     write({"main.tf": SEVERAL % types})
     world = kcheck.load(".").world
     found = quotas.at_target(world.inventory.clusters[0], world)

@@ -8,7 +8,7 @@ from kcheck.scale import deletion
 
 
 @pytest.mark.parametrize(("zones", "percent"), [(0, 45), (1, 45), (2, 55), (3, 45), (6, 45)])
-def test_one_of_several_zones_may_fail(zones: int, percent: int) -> None:
+def test_the_unready_percentage_tolerates_one_failed_zone(zones: int, percent: int) -> None:
     assert deletion.percentage(zones) == percent
 
 
@@ -21,5 +21,5 @@ def test_one_of_several_zones_may_fail(zones: int, percent: int) -> None:
         (300, 300, 135),  # 45 % of all: all at once is no reason to switch the safety off
     ],
 )
-def test_a_batch_of_deletions_does_not_pause_it(nodes: int, batch: int, tolerated: int) -> None:
+def test_a_deletion_batch_does_not_pause_the_autoscaler(nodes: int, batch: int, tolerated: int) -> None:
     assert deletion.tolerated(nodes, batch, 45) == tolerated

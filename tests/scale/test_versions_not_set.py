@@ -38,11 +38,11 @@ resource "alicloud_cs_managed_kubernetes" "main" {
 
 
 @pytest.mark.parametrize("source", [AKS.replace("PREFIX", ""), ACK], ids=["the newest", "an empty text"])
-def test_a_version_that_the_cloud_chooses_is_decided(source: str, check: Check) -> None:
+def test_a_version_chosen_by_the_cloud_leaves_nothing_undecided(source: str, check: Check) -> None:
     undecided = {one.rule: one.missing for one in check({"main.tf": source}).undecided}
     assert undecided.keys().isdisjoint({"unsupported-kubernetes", "extended-support-price"}), undecided
 
 
-def test_a_prefix_that_is_not_known_stays_undecided(check: Check) -> None:
+def test_an_unknown_version_prefix_stays_undecided(check: Check) -> None:
     source = AKS.replace("PREFIX", "version_prefix = var.minor") + 'variable "minor" {}\n'
     assert "unsupported-kubernetes" in {one.rule for one in check({"main.tf": source}).undecided}

@@ -208,14 +208,14 @@ def gke(**values: Any) -> str:
         (gke(), "cluster-limit", 15000),
     ],
 )
-def test_nodes_at_a_wall_are_computed(
+def test_the_node_count_of_each_wall_is_computed(
     text: str, mechanism: str, nodes: int, capacity: Callable[..., dict[str, Any]]
 ) -> None:
     assert at(capacity(text), mechanism) == nodes
 
 
 @pytest.mark.medium
-def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_walls_are_in_order_and_the_sentence_names_the_first(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(prefix=22, nodes=1000))
     numbers = [wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] != "quota"]
     assert numbers == sorted(numbers)
@@ -230,18 +230,18 @@ def test_walls_come_in_order_and_the_sentence_names_the_first(capacity: Callable
     assert first["source"].startswith("https://")
 
 
-def test_range_too_small_for_a_node_prints_the_need_of_one(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_a_range_too_small_for_one_node_says_what_a_node_needs(capacity: Callable[..., dict[str, Any]]) -> None:
     first = capacity(eks(prefix=26, types='["p5.48xlarge"]'))["walls"][0]
     assert (first["nodes"], first["arithmetic"]) == (0, "10.0.0.0/26 has 59 usable addresses, a node takes 100")
 
 
-def test_the_text_fits_a_terminal() -> None:
+def test_the_capacity_text_fits_a_terminal() -> None:
     text = CliRunner().invoke(cli, ["capacity", str(EXAMPLES / "gke-training")]).output
     assert "control plane of the cluster" in text
     assert [line for line in text.splitlines() if len(line) > 100 and len(line.split()) > 1 and "/" not in line] == []
 
 
-def test_the_written_maximum_is_a_wall_for_a_larger_target(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_written_maximum_is_a_wall_if_the_target_is_larger(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(gke(nodes=300), "--nodes", "1000")
     assert cluster["reaches"] == 300
     assert "300 of the 1,000 nodes you ask for; the first wall is the written maximum" in cluster["summary"]
@@ -253,7 +253,7 @@ def test_pools_of_size_0_are_named(capacity: Callable[..., dict[str, Any]]) -> N
     assert wall["arithmetic"] == "cpu 0 = 0"
 
 
-def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_a_pool_of_unknown_size_takes_the_remaining_nodes(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "most" {\n  type = number\n}\n' + eks(prefix=22, nodes="var.most")
     cluster = capacity(text)
     assert (cluster["target"], cluster["reaches"]) == (None, None)
@@ -265,7 +265,7 @@ def test_a_pool_of_unknown_size_takes_what_the_others_leave(capacity: Callable[.
     assert any("var.most has no value" in wall["arithmetic"] for wall in cluster["walls"])
 
 
-def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_an_unknown_instance_type_gives_bounds(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=900)
     wall = next(w for w in capacity(text)["walls"] if w["mechanism"] == "subnet")
     assert (wall["nodes"], wall["at_least"], wall["at_most"], wall["before_target"]) == (None, 0, 251, True)
@@ -273,7 +273,7 @@ def test_bounds_where_the_instance_type_is_unknown(capacity: Callable[..., dict[
     assert wall["before_target"] is None
 
 
-def test_summary_says_that_a_wall_is_undecided(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_summary_says_that_a_wall_is_undecided(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "type" {\n  type = string\n}\n' + eks(prefix=24, types="[var.type]", nodes=200)
     summary = capacity(text)["summary"]
     assert summary.startswith("Not known: address space of subnet aws_subnet.nodes (var.type has no value). ")
@@ -281,7 +281,7 @@ def test_summary_says_that_a_wall_is_undecided(capacity: Callable[..., dict[str,
 
 
 @pytest.mark.parametrize("given", ["var.subnets", "data.aws_subnets.all.ids", "module.vpc.private_subnets"])
-def test_subnets_outside_the_code_are_a_wall(given: str, capacity: Callable[..., dict[str, Any]]) -> None:
+def test_subnets_outside_the_code_are_an_unknown_wall(given: str, capacity: Callable[..., dict[str, Any]]) -> None:
     there = (
         'variable "subnets" {}\ndata "aws_subnets" "all" {}\nmodule "vpc" {\n  source = "git::https://x.test/vpc"\n}\n'
     )
@@ -294,7 +294,7 @@ def test_subnets_outside_the_code_are_a_wall(given: str, capacity: Callable[...,
     assert (result.exit_code, "1 check undecided" in result.stdout) == (1, True)
 
 
-def test_mixed_types_give_an_interval(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_mixed_machine_types_give_a_range_of_nodes(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(prefix=24, types='["m5.large", "g5.xlarge"]'))
     wall = cluster["walls"][0]
     assert (wall["at_least"], wall["at_most"]) == (8, 12)
@@ -354,13 +354,13 @@ resource "google_container_node_pool" "cpu" {
 """
 
 
-def test_nodes_that_stand_stay_below_a_limit_of_cores(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_existing_nodes_stay_below_a_core_limit(capacity: Callable[..., dict[str, Any]]) -> None:
     """Eight nodes of four cores exist, whatever auto-provisioning may add; `check` says the same."""
     assert at(capacity(STANDING, "--nodes", "100"), "autoscaling") == 8
     assert "limits allow 8 of 100 nodes" in CliRunner().invoke(cli, ["check", ".", "--nodes", "100"]).stdout
 
 
-def test_cluster_without_pools_does_not_reach_the_target(write: Write) -> None:
+def test_a_cluster_without_pools_does_not_reach_the_target(write: Write) -> None:
     write({"main.tf": eks().split('resource "aws_eks_node_group"')[0]})
     run = CliRunner().invoke(cli, ["capacity", ".", "--nodes", "500", "--format", "json"])
     (cluster,) = json.loads(run.stdout)["clusters"]
@@ -369,7 +369,7 @@ def test_cluster_without_pools_does_not_reach_the_target(write: Write) -> None:
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown"])
-def test_formats_for_people(format_: str, write: Write) -> None:
+def test_capacity_formats_for_people_name_the_numbers_and_places(format_: str, write: Write) -> None:
     write({"main.tf": eks(prefix=22, nodes=1000)})
     output = (
         CliRunner().invoke(cli, ["capacity", ".", "--format", format_, "--nodes", "500"]).stdout.replace("\\_", "_")
@@ -378,7 +378,7 @@ def test_formats_for_people(format_: str, write: Write) -> None:
         assert part in output
 
 
-def test_capacity_without_a_cluster_says_so(write: Write) -> None:
+def test_capacity_says_that_there_is_no_cluster(write: Write) -> None:
     write({"main.tf": 'resource "null_resource" "a" {}\n'})
     result = CliRunner().invoke(cli, ["capacity", "."])
     assert (result.exit_code, result.stdout) == (0, "")
@@ -411,7 +411,9 @@ def reached(sizes: Sequence[int], per_node: Sequence[int], room: int) -> int:
 
 
 @given(SIZES, st.integers(1, 200), st.integers(0, 70_000))
-def test_pools_that_share_a_subnet_are_as_one_pool_of_the_sum(sizes: list[int], per_node: int, room: int) -> None:
+def test_pools_sharing_a_subnet_reach_as_far_as_one_pool_of_their_sum(
+    sizes: list[int], per_node: int, room: int
+) -> None:
     assert reached(sizes, [per_node] * len(sizes), room) == reached([sum(sizes)], [per_node], room) == room // per_node
 
 
@@ -427,7 +429,7 @@ def test_more_addresses_never_lower_a_wall_and_more_pods_never_raise_it(
 
 @pytest.mark.medium
 @given(SIZES, st.data(), st.integers(1, 200), st.integers(0, 200), st.integers(0, 70_000))
-def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low: int, more: int, room: int) -> None:
+def test_ranges_contain_the_exact_number(sizes: list[int], data: st.DataObject, low: int, more: int, room: int) -> None:
     """Whatever the hidden sizes and demands are, the wall lies between the bounds worked out without them."""
     pools = range(len(sizes))
     hidden = data.draw(st.sets(st.sampled_from(pools)))
@@ -465,11 +467,11 @@ def test_intervals_contain_the_point(sizes: list[int], data: st.DataObject, low:
         (Amount(0, 9), Amount(6, 6), None),
     ],
 )
-def test_bounds_decide_where_they_are_clear(number: Amount, other: Amount, below: bool | None) -> None:
+def test_bounds_decide_a_comparison_where_they_are_clear(number: Amount, other: Amount, below: bool | None) -> None:
     assert number.below(other) is below
 
 
-def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_quotas_needed_for_the_target_are_listed(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(types='["p5.48xlarge"]', nodes=10))
     assert cluster["quotas"] == [
         {
@@ -485,7 +487,7 @@ def test_quotas_that_the_target_needs(capacity: Callable[..., dict[str, Any]]) -
     assert at(capacity(eks(types='["p5.48xlarge"]', nodes=10), **{"kcheck.yaml": settings}), "quota") == 5
 
 
-def test_accounts_may_start_with_fewer_nodes_of_a_cluster(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_an_account_quota_can_be_below_the_documented_node_limit(capacity: Callable[..., dict[str, Any]]) -> None:
     """ACK's documented limit is 5,000; what an account has is asked for, and counts once it is written."""
 
     def starting(cluster: dict[str, Any]) -> Any:
@@ -506,7 +508,7 @@ def test_accounts_may_start_with_fewer_nodes_of_a_cluster(capacity: Callable[...
         ('machine_type = "n2-standard-8"\n local_ssd_count = 1\n spot = true', {}),
     ],
 )
-def test_local_ssds_count_against_the_quota_of_their_family(
+def test_local_ssds_count_against_the_quota_of_their_machine_family(
     node_config: str, needed: dict[str, int], capacity: Callable[..., dict[str, Any]]
 ) -> None:
     """375 GB each, of the machine type or attached."""
@@ -568,7 +570,7 @@ spec:
 
 
 @pytest.mark.parametrize(("agents", "bounds"), [("", (42, 252)), ("h", (42, 252)), ("hp", (36, 126)), ("pp", (31, 84))])
-def test_pods_of_daemon_sets_take_addresses_of_terway(
+def test_daemon_set_pods_take_terway_addresses(
     agents: str, bounds: tuple[int, int], capacity: Callable[..., dict[str, Any]]
 ) -> None:
     """252 addresses: one a pod of a node, up to five idle, and none for pods on the host's network."""
@@ -591,7 +593,7 @@ def test_gateways_and_public_addresses_take_address_units(capacity: Callable[...
 
 
 @pytest.mark.parametrize("draw", [aks, eks, gke])
-def test_a_single_pool_has_all_nodes_whatever_its_maximum(
+def test_a_single_pool_takes_all_requested_nodes(
     draw: Callable[..., str], capacity: Callable[..., dict[str, Any]]
 ) -> None:
     text = draw(prefix=24)
@@ -645,7 +647,7 @@ spec:
         ('azure"\n    network_plugin_mode = "overlay', "10", "no such wall"),  # beyond the 5,000 nodes of a cluster
     ],
 )
-def test_number_of_pods_is_a_wall(
+def test_the_number_of_pods_is_a_wall(
     plugin: str, cpu: str, nodes: object, capacity: Callable[..., dict[str, Any]]
 ) -> None:
     code = aks(plugin=plugin).replace(
@@ -668,7 +670,7 @@ spec:
 """
 
 
-def test_docker_hub_pulls_are_a_wall(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_docker_hub_pull_limit_is_a_wall(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(gke(nodes=600), **{"job.yaml": PULLS})
     assert at(cluster, "docker-hub") == "no such wall"  # public nodes have addresses of their own
     assert at(capacity(aks(nodes=600), **{"job.yaml": PULLS}), "docker-hub") == 50
@@ -691,21 +693,21 @@ resource "aws_eks_addon" "cni" {
 """
 
 
-def test_custom_networking_puts_pods_into_subnets_of_their_own(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_custom_networking_puts_pods_into_separate_subnets(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(prefix=24, nodes=900) + CUSTOM)
     assert at(cluster, "subnet") == 251  # one address a node
     assert at(cluster, "pod-subnet") == 12  # two interfaces of ten, the first one is not for pods
 
 
 @pytest.mark.medium
-def test_json_has_the_fields_of_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_capacity_json_has_the_fields_of_its_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     examples = sorted(path.name for path in EXAMPLES.glob("*-training"))
     output = CliRunner().invoke(cli, ["capacity", *examples, "--format", "json"], catch_exceptions=False).stdout
     check_all_fields("capacity", json.loads(output))
 
 
-def test_lower_bound_is_not_printed_as_an_upper_one(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_a_lower_bound_is_not_printed_as_an_upper_bound(capacity: Callable[..., dict[str, Any]]) -> None:
     more = EKS.split('resource "aws_eks_node_group"')[1].format(nodes="var.most", types='["m5.large"]', prefix=16)
     second = f'resource "aws_eks_node_group"{more}'.replace('"cpu"', '"gpu"')
     text = 'variable "most" {\n  type = number\n}\n' + eks(nodes="var.most") + second
@@ -760,7 +762,7 @@ def test_clusters_share_a_nat_gateway(write: Write) -> None:
     assert found == [31, 31]  # of 63, into which both grow
 
 
-def test_a_known_quota_and_pools_that_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_a_known_quota_is_a_wall_though_pools_may_be_missing(capacity: Callable[..., dict[str, Any]]) -> None:
     settings = "limits:\n  eks.quota.standard:\n    value: 4000\n    reason: raised\n"
     text = (
         eks()
@@ -787,12 +789,14 @@ def test_an_unknown_surge_leaves_ports_open(capacity: Callable[..., dict[str, An
 
 
 @pytest.mark.parametrize(("kind", "nodes"), [("loadBalancer", 5000), ("managedNATGateway", "no such wall")])
-def test_a_load_balancer_where_there_is_one(kind: str, nodes: object, capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_outbound_type_decides_whether_a_load_balancer_is_a_wall(
+    kind: str, nodes: object, capacity: Callable[..., dict[str, Any]]
+) -> None:
     text = aks(nodes=300).replace("    pod_cidr       = null", f'    outbound_type = "{kind}"')
     assert at(capacity(text), "load-balancer") == nodes
 
 
-def test_each_port_of_a_service_has_all_nodes_behind_it(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_each_service_port_counts_all_nodes_as_backends(capacity: Callable[..., dict[str, Any]]) -> None:
     """https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000."""
     ports = ", ".join(f"{{name: p{port}, port: {port}}}" for port in range(1, 6))
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\n"
@@ -813,14 +817,14 @@ def test_a_node_with_prefixes_has_one_interface(capacity: Callable[..., dict[str
     assert at(capacity(eks(nodes=9000) + WARM), "interfaces") == 5000
 
 
-def test_one_address_is_assumed_at_least(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_at_least_one_public_address_is_assumed(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(eks(nodes=600), **{"job.yaml": PULLS})
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "docker-hub")
     assert (wall["at_least"], wall["at_most"]) == (50, None)
 
 
 @pytest.mark.medium
-def test_mechanisms_name_the_limits_that_make_them() -> None:
+def test_each_wall_mechanism_lists_its_limits() -> None:
     """Pages of limits say which walls they make: what the code asks for must stand in the table."""
     folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "inventory" / "clouds")
     texts = {
@@ -848,7 +852,7 @@ def in_unknown_number(text: str) -> str:
     return text.replace("[aws_subnet.nodes.id]", "aws_subnet.nodes[*].id")
 
 
-def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_an_unknown_number_of_subnets_gives_a_lower_bound(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(in_unknown_number(eks()))
     wall = next(wall for wall in cluster["walls"] if wall["mechanism"] == "subnet")
     assert (wall["at_least"], wall["at_most"], wall["before_target"]) == (65531 // 20, None, False)  # all in one
@@ -857,7 +861,7 @@ def test_subnets_in_unknown_number_are_a_wall_with_a_lower_bound(capacity: Calla
     assert cluster["reaches"] == 100
 
 
-def test_the_input_of_a_wall_that_may_be_first_comes_before_its_number(
+def test_a_possibly_first_wall_is_named_with_its_missing_input(
     capacity: Callable[..., dict[str, Any]],
 ) -> None:
     cluster = capacity(in_unknown_number(eks(prefix=24)))
@@ -911,7 +915,7 @@ resource "google_container_node_pool" "main" {
 """
 
 
-def test_cluster_with_automatic_nodes_has_an_unknown_reach(
+def test_a_cluster_with_automatic_nodes_has_an_unknown_reach(
     capacity: Callable[..., dict[str, Any]],
 ) -> None:
     cluster = capacity(AUTO_MODE)
@@ -921,7 +925,7 @@ def test_cluster_with_automatic_nodes_has_an_unknown_reach(
     assert cluster["summary"].startswith(f"Not known: {target}; {nodes}. train reaches at most 100,000 nodes")
 
 
-def test_known_walls_are_called_so_where_the_target_is_not_known(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_known_walls_are_reported_even_if_the_target_is_unknown(capacity: Callable[..., dict[str, Any]]) -> None:
     cluster = capacity(PROVISIONED)
     assert (cluster["target"], cluster["reaches"]) == (None, 8)
     assert cluster["summary"] == (
@@ -985,7 +989,7 @@ resource "alicloud_nat_gateway" "out" {
         (aks(prefix=24), PRIVATE_ENDPOINT, 6, 247),
     ],
 )
-def test_endpoints_take_addresses_of_their_subnets(
+def test_endpoints_take_addresses_from_their_subnets(
     text: str, more: str, nodes: int, usable: int, capacity: Callable[..., dict[str, Any]]
 ) -> None:
     (wall,) = [one for one in capacity(text + more)["walls"] if one["mechanism"] == "subnet"]
@@ -1023,7 +1027,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-def test_the_subnet_that_aks_makes_ends(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_the_subnet_created_by_aks_is_a_wall(capacity: Callable[..., dict[str, Any]]) -> None:
     # 65,536 - 5 = 65,531 addresses; 111 a node: 590 machines, 7 of them surge
     cluster = capacity(SUBNET_OF_AKS)
     assert cluster["reaches"] == 583
@@ -1034,7 +1038,7 @@ def test_the_subnet_that_aks_makes_ends(capacity: Callable[..., dict[str, Any]])
     assert capacity(overlay)["reaches"] == 903
 
 
-def test_unknown_quota_is_not_zero(write: Write) -> None:
+def test_an_unknown_quota_is_not_zero(write: Write) -> None:
     text = gke(location="us-central1-a").replace("max_node_count = 100", "max_node_count = var.most")
     write({"main.tf": text + 'variable "most" {}\n'})
     output = CliRunner().invoke(cli, ["capacity", "."], catch_exceptions=False).stdout
@@ -1103,7 +1107,7 @@ resource "aws_eks_node_group" "gpu" {
 """
 
 
-def test_pools_that_may_be_missing_are_no_documented_limit(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_possibly_missing_pools_do_not_count_as_a_documented_limit(capacity: Callable[..., dict[str, Any]]) -> None:
     text = 'variable "cluster" {}\nresource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     cluster = capacity(text + POOL_OF_NOBODY)
     assert cluster["reaches"] is None
@@ -1111,7 +1115,7 @@ def test_pools_that_may_be_missing_are_no_documented_limit(capacity: Callable[..
     assert "reaches at most 100,000 nodes" in cluster["summary"]
 
 
-def test_a_wall_whose_end_is_not_known_does_not_hide_a_lower_one(capacity: Callable[..., dict[str, Any]]) -> None:
+def test_a_wall_without_a_number_does_not_hide_a_lower_one(capacity: Callable[..., dict[str, Any]]) -> None:
     text = SUBNET_OF_AKS.replace("= 110", "= 30").replace("900", "90").replace('    network_plugin = "azure"\n', "")
     cluster = capacity(text, "--nodes", "1000")
     assert cluster["reaches"] == 93

@@ -85,20 +85,20 @@ def refused(write: Write, *manifests: str) -> tuple[str, str | None, str] | None
 @pytest.mark.parametrize("key", [GKE, KUBERNETES])
 @pytest.mark.parametrize(("behind", "more"), [(VOLUME, "volumeName: disk"), (CLASS, "storageClassName: zonal")])
 @pytest.mark.parametrize("zone", ["us-central1-a", "us-central1-b"])
-def test_a_volume_is_where_its_nodes_have_to_be(key: str, behind: str, more: str, zone: str, write: Write) -> None:
+def test_a_zonal_volume_decides_the_zone_of_its_pods(key: str, behind: str, more: str, zone: str, write: Write) -> None:
     found = refused(write, POD.format(selector="{}"), CLAIM.format(more=more), behind.format(key=key, zone=zone))
     has = f"{key}=us-central1-a and {key}=us-central1-c"
     assert found == (None if zone == "us-central1-a" else ("volume", f"{key}={zone}", has))
 
 
-def test_the_selection_of_pods_and_that_of_their_volume_both_hold(write: Write) -> None:
+def test_the_selectors_of_pods_and_of_their_volume_both_apply(write: Write) -> None:
     volume, claim = VOLUME.format(key=GKE, zone="us-central1-a"), CLAIM.format(more="volumeName: disk")
     found = refused(write, POD.format(selector="{team: vision}"), claim, volume)
     assert found == ("label", "team=vision", "no label team")
     assert refused(write, POD.format(selector=f"{{{GKE}: us-central1-a}}"), claim, volume) is None
 
 
-def test_a_volume_without_a_place_asks_for_none(write: Write) -> None:
+def test_a_volume_without_a_zone_requires_no_zone(write: Write) -> None:
     free = "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: disk}\nspec: {capacity: {storage: 1Ti}}\n"
     assert refused(write, POD.format(selector="{}"), CLAIM.format(more="volumeName: disk"), free) is None
     bound = CLASS.format(key=GKE, zone="us-central1-b").replace(

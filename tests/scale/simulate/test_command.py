@@ -99,7 +99,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 # --- out of a tree
 
 
-def test_job_pools_and_settings_come_from_the_code(write: Write) -> None:
+def test_the_job_and_pools_and_settings_come_from_the_code(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB}, duration=1200)
     case = one.case
     assert case.job.pods == 64, "two pods of four GPUs fill a node"
@@ -110,25 +110,25 @@ def test_job_pools_and_settings_come_from_the_code(write: Write) -> None:
     assert one.wall is None
 
 
-def test_without_a_job_every_gpu_node_has_a_pod(write: Write) -> None:
+def test_a_simulation_without_a_job_runs_one_pod_per_gpu_node(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER})
     assert one.case.job.pods == 200
     assert "the code has no job: 200 pods, one per node" in one.assumed
 
 
-def test_more_nodes_than_the_pools_have_grow_them(write: Write) -> None:
+def test_pools_grow_when_more_nodes_are_requested_than_they_have(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER}, nodes=500)
     assert (one.case.job.pods, one.case.pools[0].most) == (497, 497)  # the others are the system's
     assert "gpu, of at most 200 nodes, assumed to have room for 497" in one.assumed
     assert not any("at most" in text for text in found(write, {"main.tf": CLUSTER}, nodes=150).assumed)
 
 
-def test_image_takes_its_size_to_pull(write: Write) -> None:
+def test_the_pull_time_depends_on_the_image_size(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER}, image=20 * 1024)
     assert one.case.cloud.pull == 20 * 1024 / parameters.parameters("aks")["bandwidth"].value
 
 
-def test_run_stops_at_a_wall_and_continues_without_it(write: Write) -> None:
+def test_the_run_stops_at_a_wall_and_continues_without_it(write: Write) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
@@ -145,7 +145,7 @@ def test_run_stops_at_a_wall_and_continues_without_it(write: Write) -> None:
     assert "without that:" in out
 
 
-def test_wall_with_only_an_upper_bound_is_reported(write: Write) -> None:
+def test_a_wall_with_only_an_upper_bound_is_reported(write: Write) -> None:
     narrow = CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18")
     one = found(write, {"main.tf": narrow, "job.yaml": JOB.replace("128", "400")})
     assert one.wall is not None
@@ -155,7 +155,7 @@ def test_wall_with_only_an_upper_bound_is_reported(write: Write) -> None:
     assert "pod range of pools system and gpu, at 58 nodes" in next(told)
 
 
-def test_docker_hub_lets_so_many_nodes_pull(write: Write) -> None:
+def test_the_docker_hub_limit_bounds_the_nodes_that_pull(write: Write) -> None:
     one = found(
         write,
         {
@@ -193,7 +193,7 @@ def test_pods_without_an_image_at_the_deadline_never_start(write: Write) -> None
     assert one["beyond"]["finished"]
 
 
-def test_autoscaler_flags_come_from_its_manifest(write: Write) -> None:
+def test_autoscaler_flags_come_from_the_autoscaler_manifest(write: Write) -> None:
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     settings = found(write, files).case.settings
@@ -201,7 +201,7 @@ def test_autoscaler_flags_come_from_its_manifest(write: Write) -> None:
     assert (settings.client_qps, settings.client_burst, settings.eager) == (50, 100, True)
 
 
-def test_switches_durations_and_counts_among_the_flags_are_read(write: Write) -> None:
+def test_boolean_and_duration_and_count_flags_are_read(write: Write) -> None:
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     values = "values/cluster-autoscaler.yaml"
@@ -220,7 +220,7 @@ def test_switches_durations_and_counts_among_the_flags_are_read(write: Write) ->
 # --- what is printed
 
 
-def test_text_fits_a_terminal(write: Write) -> None:
+def test_the_simulation_text_fits_a_terminal(write: Write) -> None:
     write({"main.tf": CLUSTER, "job.yaml": JOB})
     code, out, err = run(".")
     assert (code, err) == (0, "")
@@ -232,7 +232,7 @@ def test_text_fits_a_terminal(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_json_has_everything(write: Write) -> None:
+def test_simulation_json_has_every_field_of_its_schema(write: Write) -> None:
     write({"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/20"), "job.yaml": JOB})
     stopped = json.loads(run(".", "--format", "json")[1])
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB})
@@ -273,13 +273,13 @@ def test_a_gang_waits_for_the_machine_that_never_joins(write: Write) -> None:
 @pytest.mark.parametrize(
     ("version", "flag"), [("1.24", "max-empty-bulk-delete"), ("1.33", "max-scale-down-parallelism")]
 )
-def test_batches_are_named_after_the_flag_of_the_version(version: str, flag: str, write: Write) -> None:
+def test_deletion_batches_are_named_by_the_flag_of_the_version(version: str, flag: str, write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER.replace("1.33", version)})
     outcome = results.run_scenario(one)
     assert results.deciding_factors(outcome)["queue"].startswith(f"10 nodes at a time ({flag})")
 
 
-def test_idle_and_starting_nodes_have_a_cost(write: Write) -> None:
+def test_idle_and_starting_nodes_cost_money(write: Write) -> None:
     outcome = results.run_scenario(found(write, {"main.tf": CLUSTER, "job.yaml": JOB}))
     parts = {name: outcome.part(phases) for name, phases in results.PARTS.items()}
     assert outcome.dollars is not None
@@ -295,7 +295,7 @@ def test_idle_and_starting_nodes_have_a_cost(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_what_if_names_fixes_that_fix_takes(write: Write) -> None:
+def test_what_if_names_fixes_that_the_fix_command_accepts(write: Write) -> None:
     write({"main.tf": CLUSTER.replace('"5m"', '"30m"'), "job.yaml": JOB.replace("128", "400")})
     code, out, _ = run(".", "--what-if")
     assert code == 0
@@ -323,7 +323,7 @@ def test_wrong_options_exit_with_2_and_say_why(arguments: tuple[str, ...], told:
     assert told in err
 
 
-def test_nodes_of_no_known_pool_are_one_pool(write: Write) -> None:
+def test_nodes_outside_known_pools_form_one_pool(write: Write) -> None:
     bare = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
     write({"main.tf": bare})
     code, out, err = run(".")
@@ -346,7 +346,7 @@ def test_nothing_to_simulate_is_reported(write: Write) -> None:
 
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack", "selfmanaged"])
-def test_parameters_are_inside_of_their_bounds_and_say_where_they_are_from(cloud: str) -> None:
+def test_parameters_are_within_their_bounds_and_name_a_source(cloud: str) -> None:
     for one in parameters.parameters(cloud).values():
         assert one.least <= one.value <= one.most, one.name
         assert one.kind in ("documented", "fitted", "guess"), one.name
@@ -356,7 +356,7 @@ def test_parameters_are_inside_of_their_bounds_and_say_where_they_are_from(cloud
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("table", "columns"), [("table", (5,)), ("recorded_table", (4, 6))])
-def test_published_and_recorded_runs_are_met_within_15_percent(table: str, columns: tuple[int, ...]) -> None:
+def test_published_and_recorded_runs_are_matched_within_15_percent(table: str, columns: tuple[int, ...]) -> None:
     lines = getattr(load_script("calibrate"), table)()
     assert "\n".join(lines) in (ROOT / "docs" / "simulate.md").read_text(), "scripts/calibrate --write"
     assert len(lines) > 4
@@ -366,7 +366,7 @@ def test_published_and_recorded_runs_are_met_within_15_percent(table: str, colum
                 assert abs(float(off.strip().removesuffix("%"))) <= 15, line
 
 
-def test_recorded_dribbles_are_those_of_the_model() -> None:
+def test_the_model_repeats_the_small_deletion_batches_of_recorded_runs() -> None:
     """Batches of 10 come as 10, 7, 3 ...: deletions in progress count, and productive loops follow each other."""
     module = load_script("calibrate")
     settings, rows = module.recorded_runs()["1.36-unneeded1m-batch10-200"]

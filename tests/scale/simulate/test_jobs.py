@@ -116,7 +116,7 @@ def found(write: Write, *manifests: str, spot: bool = False) -> scenario.Scenari
     return one
 
 
-def test_cronjobs_of_one_schedule_start_together(write: Write) -> None:
+def test_cron_jobs_with_one_schedule_start_together(write: Write) -> None:
     one = found(
         write,
         job("big", 30),
@@ -129,12 +129,12 @@ def test_cronjobs_of_one_schedule_start_together(write: Write) -> None:
     assert "2 CronJobs start together (0 2 * * *)" in one.assumed
 
 
-def test_the_largest_job_alone_is_run_where_it_is_larger(write: Write) -> None:
+def test_the_largest_job_is_run_if_it_exceeds_the_jobs_that_start_together(write: Write) -> None:
     one = found(write, job("big", 50), cron("a", 20, "0 2 * * *"), cron("b", 15, "0 2 * * *"))
     assert [(each.name, each.pods) for each in one.case.jobs] == [("big", 50)]
 
 
-def test_jobs_of_a_queue_share_its_quota(write: Write) -> None:
+def test_jobs_in_a_queue_share_its_quota(write: Write) -> None:
     jobs = (job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT), job("elsewhere", 22))
     one = found(write, QUEUE.replace("COHORT\n", ""), *jobs)
     assert [(each.name, each.pods, each.queue, each.priority) for each in one.case.jobs] == [
@@ -145,7 +145,7 @@ def test_jobs_of_a_queue_share_its_quota(write: Write) -> None:
     assert "the 2 jobs of the queue gpus are submitted together" in one.assumed
 
 
-def test_claimed_gpus_count_as_their_mapped_resource(write: Write) -> None:
+def test_claimed_gpus_count_against_the_quota_of_their_mapped_resource(write: Write) -> None:
     """A quota of a resource that stands for a device class limits the jobs that claim such devices."""
     claim = """
 apiVersion: resource.k8s.io/v1
@@ -175,14 +175,14 @@ def test_a_job_larger_than_its_quota_is_refused(write: Write) -> None:
     assert "cannot run Job a: it needs 248 nvidia.com/gpu, ClusterQueue gpus gives 160" in done.stderr
 
 
-def test_a_queue_that_may_borrow_limits_nothing(write: Write) -> None:
+def test_a_queue_that_can_borrow_limits_nothing(write: Write) -> None:
     jobs = (job("a", 20, labels=QUEUED), job("b", 15, labels=QUEUED))
     one = found(write, QUEUE.replace("COHORT", "  cohort: all"), *jobs)
     assert [each.name for each in one.case.jobs] == ["a"]
     assert one.case.queues == ()
 
 
-def test_a_queue_of_volcano_has_a_capability(write: Write) -> None:
+def test_the_capability_of_a_volcano_queue_is_its_limit(write: Write) -> None:
     queue = """
 apiVersion: scheduling.volcano.sh/v1beta1
 kind: Queue
@@ -220,7 +220,7 @@ def test_a_run_of_any_size_is_bounded(write: Write) -> None:
     assert CliRunner().invoke(cli, ["check", "."]).exit_code in (0, 1)
 
 
-def test_the_output_names_every_job(write: Write) -> None:
+def test_the_simulation_output_names_every_job(write: Write) -> None:
     found(write, QUEUE.replace("COHORT\n", ""), job("a", 20, labels=QUEUED), job("b", 15, labels=URGENT))
     out = CliRunner().invoke(cli, ["simulate", "."]).stdout
     assert "2 jobs on 35 nodes, 10 min of work" in out
@@ -231,7 +231,7 @@ def test_the_output_names_every_job(write: Write) -> None:
     assert [one["name"] for one in told["runs"][0]["jobs"]] == ["a", "b"]
 
 
-def test_spot_machines_are_taken_away(write: Write) -> None:
+def test_spot_machines_are_reclaimed_in_a_run(write: Write) -> None:
     assert found(write, job("a", 20), spot=True).case.pools[0].spot
     write({"kcheck.yaml": "simulation: {spot_interruptions: 1}\n"})
     out = CliRunner().invoke(cli, ["simulate", ".", "--duration", "1h"]).stdout

@@ -64,13 +64,13 @@ def test_unmeasured_delays_come_from_the_profile(write: Write) -> None:
     assert one.delays.quick == parameters.loop_times(33)[0], "the loop is still a range"
 
 
-def test_measured_loop_has_no_range(write: Write) -> None:
+def test_a_measured_loop_time_has_no_range(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {loop: 500ms}\n", "main.tf": CLUSTER})
     assert one.delays.quick is None
     assert (one.case.cloud.loop, one.case.cloud.loop_per_node) == (0.5, 0)
 
 
-def test_a_cluster_has_its_own(write: Write) -> None:
+def test_each_cluster_can_have_its_own_measured_delays(write: Write) -> None:
     found = scenarios(write, {"kcheck.yaml": TWO, "a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     assert [(one.cluster.root, one.case.cloud.boot, one.case.cloud.loop) for one in found] == [
         ("a", 90, 2),
@@ -78,7 +78,7 @@ def test_a_cluster_has_its_own(write: Write) -> None:
     ]
 
 
-def test_spread_of_boot_times_is_that_of_the_outer_tenths(write: Write) -> None:
+def test_the_spread_of_boot_times_is_between_the_outer_tenths(write: Write) -> None:
     text = "simulation: {boot: 100s, boot_spread: 40s, stragglers: 0, never_ready: 0}\n"
     (one,) = scenarios(write, {"kcheck.yaml": text, "main.tf": CLUSTER})
     provider = Provider(one.case.cloud, seed=1)
@@ -87,7 +87,7 @@ def test_spread_of_boot_times_is_that_of_the_outer_tenths(write: Write) -> None:
     assert boots[2500] == pytest.approx(100, rel=0.02)
 
 
-def test_size_of_the_image_wins_over_a_measured_pull(write: Write) -> None:
+def test_the_given_image_size_overrides_a_measured_pull(write: Write) -> None:
     (one,) = scenarios(write, {"kcheck.yaml": "simulation: {image_pull: 12s}\n", "main.tf": CLUSTER}, image=1000)
     assert one.case.cloud.pull == 1000 / parameters.parameters("aks")["bandwidth"].value
 
@@ -105,7 +105,7 @@ def test_output_lists_measured_and_assumed_delays(write: Write) -> None:
 
 
 @pytest.mark.medium
-def test_extreme_delays_end(write: Write) -> None:
+def test_runs_with_extreme_delays_end(write: Write) -> None:
     for text in ("{loop: 0s, boot: 0s, boot_spread: 0s, launch_rate: 1000000}", "{loop: 999999h, launch_rate: 0.001}"):
         write({"kcheck.yaml": f"simulation: {text}\n", "main.tf": CLUSTER, "job.yaml": JOB})
         code, _, err = run(".")
@@ -115,5 +115,5 @@ def test_extreme_delays_end(write: Write) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0, "0 s"), (0.0125, "12.5 ms"), (60.25, "60.2 s"), (1800, "1,800 s"), (7, "7 s")]
 )
-def test_times_are_short(seconds: float, text: str) -> None:
+def test_times_are_printed_in_short_form(seconds: float, text: str) -> None:
     assert shown_seconds(seconds) == text

@@ -112,7 +112,7 @@ def built(write: Write, text: str, price: int | None = None) -> scenario.Scenari
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tree", TREES)
-def test_every_command_says_the_same_of_a_rule(tree: str, write: Write) -> None:
+def test_every_command_prints_the_same_saving_for_a_rule(tree: str, write: Write) -> None:
     write(TREES[tree])
     texts = {
         f["rule"]: "\n".join(f["details"])
@@ -140,7 +140,7 @@ def test_every_command_says_the_same_of_a_rule(tree: str, write: Write) -> None:
         assert found[0] in "\n".join(line.partition(" = ")[2] for line in ran("check", ".", "--info").splitlines())
 
 
-def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Write) -> None:
+def test_the_saving_is_the_difference_of_two_simulated_runs(write: Write) -> None:
     before = built(write, TWO_POOLS)
     case = before.case
     after = replace(before, case=replace(case, settings=replace(case.settings, unneeded_time=300)))
@@ -155,7 +155,7 @@ def test_saving_is_the_difference_of_two_runs_that_simulate_shows(write: Write) 
     assert saved.nodes == (60, 140)
 
 
-def test_each_pool_has_its_own_price(write: Write) -> None:
+def test_each_pool_of_a_run_has_its_own_price(write: Write) -> None:
     one = built(write, TWO_POOLS)
     assert [pool.price and pool.price.mills for pool in one.case.pools] == [96, 192]
     summary = simulate(one.case).summary
@@ -168,13 +168,13 @@ def test_each_pool_has_its_own_price(write: Write) -> None:
     assert "$0.10 to $0.19 per node-hour" in ran("simulate", ".")
 
 
-def test_price_of_the_user_is_that_of_all_pools(write: Write) -> None:
+def test_the_price_given_by_the_user_applies_to_all_pools(write: Write) -> None:
     one = built(write, TWO_POOLS, price=3_000)
     assert {pool.price for pool in one.case.pools} == {Price(30_000)}
     assert " at $30 per node-hour: " in ran("simulate", ".", "--price", "30")
 
 
-def test_spot_pool_has_the_price_of_spot(write: Write) -> None:
+def test_a_spot_pool_has_the_spot_price(write: Write) -> None:
     spot, usual = (built(write, GKE % text).case.pools[0].price for text in ("true", "false"))
     assert spot is not None
     assert usual is not None
@@ -190,7 +190,7 @@ def test_nodes_without_a_price_are_named(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("version", "wide"), [("1.33", True), ("1.36", False)])
-def test_range_is_that_of_the_loops_of_a_version(version: str, wide: bool, write: Write) -> None:
+def test_the_cost_range_comes_from_the_loop_times_of_a_version(version: str, wide: bool, write: Write) -> None:
     one = built(write, EKS % version + GROUP % ("a", "a", "m5.large", 400))
     outcome = results.run_scenario(one)
     assert (outcome.total.most > 1.2 * outcome.total.least) is wide
@@ -199,7 +199,7 @@ def test_range_is_that_of_the_loops_of_a_version(version: str, wide: bool, write
     assert re.search(r"[\d,]+( to [\d,]+)? node-hours paid", text)
 
 
-def test_batch_saves_little_with_the_loops_of_today() -> None:
+def test_larger_batches_save_little_with_current_loop_times() -> None:
     """With those of 2021 a batch of 100 would save a third of the run of 200 nodes; the recorded runs differ by a minute."""
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[1])
     case = Case((Pool("p", 200),), Job(200, 60), Settings(minor=36, unneeded_time=60, delay_after_add=60), cloud)
@@ -207,7 +207,7 @@ def test_batch_saves_little_with_the_loops_of_today() -> None:
     assert simulate(case).summary.total - simulate(large).summary.total < 120
 
 
-def test_a_saving_that_may_be_zero_is_an_info_without_money(write: Write) -> None:
+def test_a_saving_that_may_be_zero_is_an_info_without_a_price(write: Write) -> None:
     """A large cluster whose largest job runs on few nodes: batches of deletions are no matter to it."""
     job = JOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 8").replace("128", "20")
     write({"main.tf": SLOW.replace("= 200", "= 900"), "job.yaml": job})
@@ -217,7 +217,7 @@ def test_a_saving_that_may_be_zero_is_an_info_without_money(write: Write) -> Non
     assert found["idle-nodes-kept-long"]["severity"] == "warning"
 
 
-def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_runs_are_scaled_up_from_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     pools = (Pool("p", 1000, price=Price(1000)),)
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[0], lost=0, boot_sigma=0, stragglers=0)
     case = Case(pools, Job(1000, 600), Settings(minor=36), cloud)
@@ -229,7 +229,7 @@ def test_runs_that_are_too_large_grow_from_smaller_ones(monkeypatch: pytest.Monk
     assert told == pytest.approx(exact, rel=0.1)
 
 
-def test_fixes_below_100_nodes_are_shown(write: Write) -> None:
+def test_fixes_for_clusters_below_100_nodes_are_shown(write: Write) -> None:
     """A cluster without a job is run as one for jobs; `check` does not say so of it."""
     write({"main.tf": GKE % "false"})
     assert "balanced-autoscaling-profile" in ran("simulate", ".", "--what-if")
@@ -237,7 +237,7 @@ def test_fixes_below_100_nodes_are_shown(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_changes_by_hand_are_in_the_table(write: Write) -> None:
+def test_manual_changes_are_listed_in_the_table(write: Write) -> None:
     write({"main.tf": EKS % "1.33" + GROUP % ("a", "a", "m5.large", 450)})
     out = ran("simulate", ".", "--what-if")
     row = next(line for line in out.splitlines() if line.startswith("  slow-node-deletion"))
@@ -247,7 +247,7 @@ def test_changes_by_hand_are_in_the_table(write: Write) -> None:
     assert "by hand" in {one["safety"] for one in run["what_if"]}
 
 
-def test_what_if_reads_and_simulates_each_case_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_if_reads_and_simulates_each_case_only_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files as they are count once for all fixes, and the findings in fixed files are not priced: nobody reads them."""
     write(TREES["aks with a job"])
     read: list[Tree] = []
@@ -262,7 +262,7 @@ def test_what_if_reads_and_simulates_each_case_once(write: Write, monkeypatch: p
     assert len(settings) <= 1 + 4 + 1, "as it is, with each of four savings, with all fixes"
 
 
-def test_what_if_fixes_once_for_all_clusters(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_if_applies_fixes_once_for_all_clusters(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = EKS % "1.33" + GROUP % ("a", "a", "m5.large", 60)
     write({"a/main.tf": cluster, "b/main.tf": cluster.replace('"train"', '"serve"')})
     made: list[tuple[str, ...]] = []
@@ -286,14 +286,14 @@ def _noting(function: Callable[..., object], note: Callable[[Any], None]) -> Cal
     return called
 
 
-def test_no_condition_of_a_rule_waits_for_a_simulated_run() -> None:
+def test_no_rule_condition_depends_on_a_simulated_run() -> None:
     """What-if leaves savings out while it looks whether fixes work."""
     for rule in rules.all_rules(()):
         words = {word.name for word in SUBJECTS.get(rule.subject, ()) if word.type == "saving"}
         assert not [word for word in words if word in f"{rule.when} {rule.problem} {rule.grade}"], rule.name
 
 
-def test_autoscaler_outside_of_the_code_is_why_no_fix_helps(write: Write) -> None:
+def test_an_autoscaler_outside_the_code_is_named_as_why_no_fix_helps(write: Write) -> None:
     text = (EKS % "1.36").partition('resource "helm_release"')[0] + GROUP % ("a", "a", "m5.large", 50)
     write({"main.tf": text})
     assert "none of kcheck's fixes changes this run; its autoscaler is not in this code" in ran(
@@ -320,7 +320,7 @@ def test_estimates_have_three_digits(number: float, expected: int) -> None:
 
 
 @pytest.mark.parametrize("cloud", ["eks", "aks"])
-def test_few_nodes_stand_for_many(cloud: str) -> None:
+def test_a_few_simulated_nodes_represent_many(cloud: str) -> None:
     """A run of 2,000 nodes, and that of 400 which stand for five each."""
     loop = parameters.loop_times(33)[1]
     settings = Settings(minor=33, bulk_delete=100)

@@ -58,7 +58,7 @@ def picture(*arguments: str) -> ET.Element:
 # --- the areas
 
 
-def test_column_shows_the_average_number_of_nodes() -> None:
+def test_each_column_shows_the_average_number_of_nodes() -> None:
     spans = [Span("boot", 0, 30), Span("work", 30, 60), Span("idle", 60, 75), Span("delete", 75, 80)]
     nodes = results.part_nodes(spans, 80, 4)
     assert nodes["start"] == pytest.approx([1, 0.5, 0, 0])
@@ -71,7 +71,7 @@ def test_spans_beyond_the_end_are_not_drawn() -> None:
     assert (nodes["idle"], nodes["start"]) == ([0, 1], [0, 0])
 
 
-def test_areas_are_the_paid_time(write: Write) -> None:
+def test_the_areas_of_the_picture_equal_the_paid_time(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
     summary = outcome.middle.summary
     nodes = results.part_nodes(trace(outcome.case), summary.total, 100)
@@ -81,7 +81,7 @@ def test_areas_are_the_paid_time(write: Write) -> None:
     assert {phase for phases in results.PARTS.values() for phase in phases} == set(PHASES)
 
 
-def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> None:
+def test_the_table_and_the_picture_show_the_same_nodes(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
     rows = run_page.chart_rows(outcome, trace(outcome.case))
     assert 10 < len(rows) <= 24
@@ -94,7 +94,7 @@ def test_parts_and_nodes_of_the_table_are_those_of_the_picture(write: Write) -> 
 # --- a picture alone
 
 
-def test_picture_names_its_axes_and_idle_time(write: Write) -> None:
+def test_the_picture_names_its_axes_and_idle_time(write: Write) -> None:
     write(FILES)
     svg = picture(".")
     texts = [text.strip() for text in svg.itertext() if text.strip()]
@@ -125,7 +125,7 @@ def test_a_picture_has_a_title_and_a_description(write: Write) -> None:
     assert "times the work itself" in about
 
 
-def test_labels_of_the_axis_are_round(write: Write) -> None:
+def test_axis_labels_are_round_numbers(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
     svg = ET.fromstring(run_page.as_svg(outcome))  # noqa: S314 - our own
     base = max(float(one.get("y2", "0")) for one in svg.iter(f"{SVG}line") if one.get("class") == "axis")
@@ -136,12 +136,12 @@ def test_labels_of_the_axis_are_round(write: Write) -> None:
     assert str(numbers[1])[0] in "125"
 
 
-def test_a_wall_has_a_line(write: Write) -> None:
+def test_a_wall_is_drawn_as_a_line(write: Write) -> None:
     write(WALLED)
     assert "wall: 58 nodes, 3 of them in other pools" in list(picture(".").itertext())
 
 
-def test_a_picture_is_of_one_cluster(write: Write) -> None:
+def test_a_run_picture_shows_one_cluster(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER})
     code, out, err = run(".", "--format", "svg")
     assert (code, out) == (2, "")
@@ -152,7 +152,7 @@ def test_a_picture_is_of_one_cluster(write: Write) -> None:
 
 
 @pytest.mark.slow
-def test_page_and_text_agree(write: Write) -> None:
+def test_the_run_page_and_the_text_agree(write: Write) -> None:
     write(FILES)
     words, text = page(".", "--what-if"), run(".", "--what-if")[1]
     for line in text.split("where the paid time")[0].splitlines():
@@ -168,7 +168,7 @@ def test_page_and_text_agree(write: Write) -> None:
     assert "saved by" in words.texts
 
 
-def test_without_what_if_nothing_is_said_of_fixes(write: Write) -> None:
+def test_the_page_without_what_if_mentions_no_fixes(write: Write) -> None:
     write(FILES)
     assert "What fixes would save" not in page(".").texts
 
@@ -182,7 +182,7 @@ def test_a_wall_is_named_and_both_runs_are_drawn(write: Write) -> None:
     assert sum(text.startswith("Nodes over time: ") for text in words.texts) == 2
 
 
-def test_a_run_without_an_end_says_how_many_pods_end(write: Write) -> None:
+def test_an_unfinished_run_says_how_many_pods_finish(write: Write) -> None:
     job = JOB.replace("registry.example.com/train", "pytorch/pytorch").replace("128", "200")
     late = job.replace("  template:", "  activeDeadlineSeconds: 7200\n  template:", 1)
     write({"main.tf": CLUSTER.replace(*WITHOUT_INFINIBAND), "job.yaml": late})
@@ -191,7 +191,7 @@ def test_a_run_without_an_end_says_how_many_pods_end(write: Write) -> None:
     assert "pods end: fails at its deadline of 120 min" in words.texts
 
 
-def test_nodes_without_a_price_have_hours(write: Write) -> None:
+def test_nodes_without_a_price_are_shown_in_hours(write: Write) -> None:
     one = found(write, FILES)
     pools = tuple(replace(pool, price=None) for pool in one.case.pools)
     outcome = results.run_scenario(replace(one, case=replace(one.case, pools=pools)))
@@ -200,7 +200,7 @@ def test_nodes_without_a_price_have_hours(write: Write) -> None:
     assert "$" not in "".join(Text(text).texts)
 
 
-def test_several_clusters_share_a_page(write: Write) -> None:
+def test_several_clusters_share_a_run_page(write: Write) -> None:
     write({"a/main.tf": CLUSTER, "b/main.tf": CLUSTER.replace('= "train"', '= "other"')})
     words = page(".")
     assert "2 simulated runs" in words.texts
@@ -208,7 +208,7 @@ def test_several_clusters_share_a_page(write: Write) -> None:
     assert [link for link in words.links if link.startswith("#")] == ["#run-1", "#run-2"]
 
 
-def test_a_page_needs_nothing_else(write: Write) -> None:
+def test_the_run_page_loads_nothing_else(write: Write) -> None:
     write(FILES)
     text = run(".", "--format", "html")[1]
     assert "<script" not in text

@@ -60,7 +60,7 @@ slow = settings(max_examples=40 if LONG else 10)
 # --- 1. the floor
 
 
-def test_run_is_never_faster_than_its_necessary_steps() -> None:
+def test_a_run_is_never_faster_than_its_necessary_steps() -> None:
     """5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and at most a loop in between each."""
     flags = {"unneeded_time": 600, "bulk_delete": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
     found = total(case(1000, cloud=IDEAL, **flags))
@@ -69,7 +69,7 @@ def test_run_is_never_faster_than_its_necessary_steps() -> None:
 
 @given(one=runs)
 @slow
-def test_a_run_takes_at_least_its_boot_work_idle_and_deletion_time(one: Case) -> None:
+def test_a_run_takes_at_least_boot_plus_work_plus_idle_plus_deletion_time(one: Case) -> None:
     run = simulate(one)
     assume(run.summary.finished)
     assert (
@@ -83,7 +83,7 @@ def test_a_run_takes_at_least_its_boot_work_idle_and_deletion_time(one: Case) ->
 
 @given(one=runs)
 @slow
-def test_every_pod_ends_and_every_node_goes(one: Case) -> None:
+def test_every_pod_finishes_and_every_node_is_deleted(one: Case) -> None:
     run = simulate(one)
     assert run.summary.finished
     assert run.summary.pods_done == one.job.pods
@@ -94,7 +94,7 @@ def test_every_pod_ends_and_every_node_goes(one: Case) -> None:
         assert point.target <= sum(pool.most for pool in one.pools)
 
 
-def test_job_larger_than_its_pools_stays_unfinished() -> None:
+def test_a_job_larger_than_its_pools_stays_unfinished() -> None:
     one = replace(case(50), pools=(Pool("p", 20),), job=Job(50, 600, gang=True))
     run = simulate(one)
     assert not run.summary.finished
@@ -110,7 +110,7 @@ def test_job_larger_than_its_pools_stays_unfinished() -> None:
 
 @given(one=runs)
 @slow
-def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
+def test_the_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
     summary = simulate(one).summary
     assert sum(summary.phases.values()) == pytest.approx(summary.paid)
     assert all(summary.phases[phase] >= -summary.launched for phase in PHASES)  # a step of billing each
@@ -120,7 +120,7 @@ def test_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
 
 @given(one=runs)
 @slow
-def test_traced_phases_sum_to_the_paid_time(one: Case) -> None:
+def test_traced_phases_add_up_to_the_paid_time(one: Case) -> None:
     summary, spans = simulate(one).summary, trace(one)
     for phase in PHASES:
         traced = sum(span.end - span.begin for span in spans if span.phase == phase)
@@ -129,7 +129,7 @@ def test_traced_phases_sum_to_the_paid_time(one: Case) -> None:
         assert summary.phases[phase] == pytest.approx(sum(use.phases[phase] for use in summary.uses))
 
 
-def test_least_that_is_billed() -> None:
+def test_every_node_pays_at_least_the_minimum_billed_time() -> None:
     short = case(5, 1, cloud=replace(CLOUD, least_paid=3600), unneeded_time=0, delay_after_add=0)
     assert simulate(short).summary.paid >= 5 * 3600
 
@@ -139,7 +139,7 @@ def test_least_that_is_billed() -> None:
 
 @given(one=runs)
 @slow
-def test_deletions_stay_within_the_flags(one: Case) -> None:
+def test_deletion_batches_stay_within_the_flags(one: Case) -> None:
     run = simulate(one)
     for event in run.events:
         if event.what == "scale-down":
@@ -158,7 +158,7 @@ def test_scale_ups_stay_below_their_limits(most: int, total_: int) -> None:
         assert all(point.target <= total_ for point in run.timeline)
 
 
-def test_pools_keep_their_minimum() -> None:
+def test_pools_keep_their_minimum_size() -> None:
     one = replace(case(20), pools=(Pool("p", 20, least=5, existing=5),))
     run = simulate(one)
     assert run.summary.finished
@@ -183,7 +183,7 @@ JITTER = 60
 @pytest.mark.parametrize("minor", [20, 36])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", [*BETTER, *WORSE])
-def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
+def test_each_flag_changes_the_total_time_in_one_direction(name: str, minor: int, seed: int) -> None:
     found = [total(case(300, minor=minor, seed=seed, **{name: value})) for value in (BETTER | WORSE)[name]]
     ordered = found if name in WORSE else found[::-1]
     assert all(later >= earlier - JITTER for earlier, later in pairwise(ordered)), found
@@ -193,7 +193,9 @@ def test_flags_move_the_total_one_way(name: str, minor: int, seed: int) -> None:
     ("launch_rate", (0.5, 2, 20), True), ("pod_rate", (0.5, 2, 20), True), ("delete_call", (0.1, 1, 3), False), ("boot", (60, 180, 400), False),
 ])  # fmt: skip
 @pytest.mark.parametrize("minor", [20, 36])
-def test_clouds_move_the_total_one_way(name: str, values_: tuple[float, ...], faster: bool, minor: int) -> None:
+def test_each_cloud_parameter_changes_the_total_time_in_one_direction(
+    name: str, values_: tuple[float, ...], faster: bool, minor: int
+) -> None:
     found = [total(case(300, minor=minor, cloud=replace(CLOUD, **{name: value}))) for value in values_]
     ordered = found[::-1] if faster else found
     assert all(later >= earlier - JITTER for earlier, later in pairwise(ordered)), found
@@ -211,7 +213,7 @@ def test_more_nodes_and_more_work_take_longer(minor: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["bulk_delete", "client_qps", "unneeded_time"])
-def test_money_follows_the_flags(name: str) -> None:
+def test_each_flag_changes_the_cost_in_one_direction(name: str) -> None:
     found = [simulate(case(300, **{name: value})).summary.paid for value in (BETTER | WORSE)[name]]
     ordered = found if name in WORSE else found[::-1]
     assert all(later >= earlier * 0.98 for earlier, later in pairwise(ordered)), found
@@ -220,12 +222,12 @@ def test_money_follows_the_flags(name: str) -> None:
 # --- 7. the health gate
 
 
-def test_nodes_that_boot_stop_nothing() -> None:
+def test_booting_nodes_do_not_pause_the_autoscaler() -> None:
     run = simulate(case(200, minor=30, max_unready_percentage=45, max_unready_nodes=3))
     assert not [event for event in run.events if event.what == "unhealthy"]
 
 
-def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() -> None:
+def test_nodes_booting_too_long_pause_the_autoscaler_unless_flags_allow_them() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
     flags: dict[str, Any] = {"minor": 30, "startup_time": 900, "provision_time": 3600}
     stopped = simulate(case(100, cloud=late, max_unready_percentage=45, max_unready_nodes=3, **flags))
@@ -235,7 +237,7 @@ def test_nodes_that_boot_for_too_long_stop_everything_unless_told_otherwise() ->
     assert not [event for event in calm.events if event.what == "unhealthy"]
 
 
-def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -> None:
+def test_lingering_deleted_nodes_count_as_unready_if_the_cloud_is_queried() -> None:
     """With a large batch, more of them at once: a faster deletion can stop itself."""
     flags: dict[str, Any] = {
         "max_unready_percentage": 20,
@@ -255,7 +257,7 @@ def test_deleted_nodes_that_linger_count_as_unready_where_the_cloud_is_asked() -
 # --- 8. back-off
 
 
-def test_back_off_doubles_up_to_its_limit_and_is_forgotten() -> None:
+def test_the_backoff_doubles_up_to_its_limit_and_is_reset() -> None:
     group = Group(Pool("p", 10))
     now, lengths = 0.0, []
     for _ in range(5):
@@ -267,14 +269,14 @@ def test_back_off_doubles_up_to_its_limit_and_is_forgotten() -> None:
     assert group.backoff_length == 300
 
 
-def test_failures_while_it_backs_off_do_not_count() -> None:
+def test_failures_during_a_backoff_do_not_count() -> None:
     group = Group(Pool("p", 10))
     group.fail(0, 300, 1800, 10800)
     group.fail(100, 300, 1800, 10800)
     assert group.backoff_until == 300
 
 
-def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
+def test_a_node_that_never_joins_costs_the_timeout_and_the_backoff() -> None:
     lossy = replace(CLOUD, lost=0.1)
     run = simulate(case(20, 3600, cloud=lossy, minor=34, seed=3))
     lost = [event for event in run.events if event.what == "never joined"]
@@ -287,7 +289,7 @@ def test_node_that_never_joins_costs_the_time_out_and_the_back_off() -> None:
 # --- 9. the law of large numbers of nodes
 
 
-def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
+def test_deletion_time_grows_linearly_where_deletion_dominates() -> None:
     flags: dict[str, Any] = {"minor": 20, "unneeded_time": 0, "delay_after_add": 0}
     cloud = replace(
         CLOUD,
@@ -312,7 +314,7 @@ def test_deletion_is_linear_where_it_is_what_takes_time() -> None:
 
 @given(one=runs)
 @slow
-def test_same_case_same_run(one: Case) -> None:
+def test_the_same_case_gives_the_same_run(one: Case) -> None:
     def told(run: Run) -> object:
         return run.summary, run.timeline, run.events
 
@@ -321,12 +323,12 @@ def test_same_case_same_run(one: Case) -> None:
 
 @given(one=runs)
 @slow
-def test_summary_needs_no_timeline(one: Case) -> None:
+def test_the_summary_needs_no_timeline(one: Case) -> None:
     assert summarize(one) == simulate(one).summary
 
 
 @pytest.mark.slow
-def test_run_leaves_no_rings_of_objects() -> None:
+def test_a_run_leaves_no_reference_cycles() -> None:
     """kcheck runs without a garbage collector."""
     gc.collect()
     gc.disable()
@@ -338,19 +340,19 @@ def test_run_leaves_no_rings_of_objects() -> None:
         gc.enable()
 
 
-def test_seeds_differ_and_settings_do_not_move_the_draw() -> None:
+def test_random_draws_depend_on_the_seed_and_not_on_settings() -> None:
     assert total(case(seed=1)) != total(case(seed=2))
     fast, slow_ = (simulate(case(bulk_delete=batch)).summary for batch in (10, 100))
     assert fast.last_ready == slow_.last_ready
 
 
-def test_equal_pools_with_balancing_are_one_pool_that_is_as_fast() -> None:
+def test_balanced_equal_pools_are_as_fast_as_one_fast_pool() -> None:
     five = total(case(100, pools=5, balance=True))
     one = total(case(100, cloud=replace(CLOUD, launch_rate=5 * CLOUD.launch_rate), balance=True))
     assert five == pytest.approx(one, abs=JITTER)
 
 
-def test_generations_agree_where_their_batches_do_not_matter() -> None:
+def test_autoscaler_versions_agree_where_batches_do_not_matter() -> None:
     flags: dict[str, Any] = {
         "bulk_delete": 1000,
         "client_qps": 0,
@@ -364,7 +366,7 @@ def test_generations_agree_where_their_batches_do_not_matter() -> None:
 # --- the registry
 
 
-def test_registry_that_has_enough_stops_the_pods() -> None:
+def test_a_registry_pull_limit_delays_the_remaining_pods() -> None:
     """100 pulls in six hours: the pods beyond start in the next window."""
     limited = replace(case(150), pulls=100, window=21600)
     run = simulate(limited)
@@ -374,7 +376,7 @@ def test_registry_that_has_enough_stops_the_pods() -> None:
     assert simulate(case(150)).summary.last_start < 3600
 
 
-def test_job_fails_at_its_deadline_and_its_nodes_go() -> None:
+def test_a_job_fails_at_its_deadline_and_its_nodes_are_deleted() -> None:
     limited = replace(case(150), pulls=100, window=21600)
     late = simulate(replace(limited, job=replace(limited.job, deadline=7200))).summary
     assert not late.finished
@@ -385,7 +387,7 @@ def test_job_fails_at_its_deadline_and_its_nodes_go() -> None:
     assert simulate(in_time).summary.finished
 
 
-def test_gang_without_its_last_pod_fails_at_its_deadline() -> None:
+def test_a_gang_without_its_last_pod_fails_at_its_deadline() -> None:
     limited = replace(case(150), pulls=100, window=21600)
     late = simulate(replace(limited, job=replace(limited.job, gang=True, deadline=7200))).summary
     assert (late.pods_done, late.failed) == (0, 150)
@@ -394,7 +396,7 @@ def test_gang_without_its_last_pod_fails_at_its_deadline() -> None:
 # --- Karpenter
 
 
-def test_karpenter_brings_all_nodes_at_once_and_keeps_to_its_budget() -> None:
+def test_karpenter_starts_all_nodes_at_once_and_respects_its_budget() -> None:
     one = case(100, pools=2, karpenter=True, unneeded_time=60, bulk_delete=10, taint_delay=0)
     run = simulate(replace(one, pools=tuple(replace(pool, most=60) for pool in one.pools)))
     assert run.summary.finished
@@ -413,7 +415,7 @@ def first(run: Run) -> list[tuple[str, int]]:
     return [(event.pool, event.nodes) for event in asked if event.time == asked[0].time]
 
 
-def test_one_pool_a_loop_unless_they_are_balanced_or_salvoed() -> None:
+def test_one_pool_grows_per_loop_unless_balancing_or_salvo_is_on() -> None:
     pools = (Pool("a", 60), Pool("b", 60))
     burst = replace(CLOUD, create_rate=1e6, schedule_rate=1e6)
     one = replace(case(100, cloud=burst, minor=36, new_pod_delay=30), pools=pools)
@@ -423,11 +425,11 @@ def test_one_pool_a_loop_unless_they_are_balanced_or_salvoed() -> None:
 
 
 @pytest.mark.parametrize(("minor", "nodes"), [(23, 60), (24, 20)])
-def test_scale_ups_have_a_limit_since_1_24(minor: int, nodes: int) -> None:
+def test_scale_ups_have_a_size_limit_since_1_24(minor: int, nodes: int) -> None:
     assert first(simulate(case(60, minor=minor, scale_up_nodes=20, new_pod_delay=30)))[0][1] == nodes
 
 
-def test_pauses_may_be_of_a_pool() -> None:
+def test_scale_down_delays_can_apply_per_pool() -> None:
     """A pool that grows late holds up no other one: from 1.29 on, if told so."""
     flags: dict[str, Any] = {"minor": 30, "delay_after_add": 1800, "unneeded_time": 60, "bulk_delete": 200}
     short = replace(case(100, 60, **flags), pools=(Pool("a", 50), Pool("b", 50)), cloud=replace(CLOUD, pod_rate=0))
@@ -439,13 +441,13 @@ def test_pauses_may_be_of_a_pool() -> None:
 
 
 @pytest.mark.parametrize(("minor", "eager"), [(29, False), (34, False), (35, True)])
-def test_loops_follow_at_once_since_1_35(minor: int, eager: bool) -> None:
+def test_autoscaler_loops_follow_at_once_since_1_35(minor: int, eager: bool) -> None:
     assert Settings(minor=minor).eager is eager
     assert Settings(minor=34, frequent_loops=True).eager
     assert not Settings(minor=29, frequent_loops=True).eager
 
 
-def test_a_pod_without_a_place_ends_the_wait_since_1_35() -> None:
+def test_an_unschedulable_pod_ends_the_wait_since_1_35() -> None:
     """loop/trigger.go: the wait ends with the next pod that the scheduler finds no place for."""
     slow = replace(CLOUD, create_rate=0.25, create_burst=0, loop=1, loop_per_node=0)
     pools = (Pool("full", 0), Pool("p", 100))
@@ -460,7 +462,7 @@ def test_a_pod_without_a_place_ends_the_wait_since_1_35() -> None:
 
 
 @pytest.mark.parametrize(("minor", "modern"), [(24, False), (27, False), (28, True), (32, True)])
-def test_version_decides_the_deletion_algorithm(minor: int, modern: bool) -> None:
+def test_the_version_decides_the_deletion_algorithm(minor: int, modern: bool) -> None:
     assert Settings(minor=minor).modern is modern
     assert Settings(minor=26, parallel_drain=True).modern
     assert Settings(minor=32, parallel_drain=False).modern
@@ -472,7 +474,7 @@ def downs(run: Run) -> list[float]:
 
 
 @pytest.mark.parametrize("minor", [20, 34])
-def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> None:
+def test_deletions_in_progress_count_for_the_minimum_of_a_pool(minor: int) -> None:
     slow_ = replace(CLOUD, delete_call=30)
     one = replace(case(1, minor=minor, cloud=slow_, bulk_delete=15), pools=(Pool("p", 30, least=10, existing=30),))
     run = simulate(one)
@@ -480,20 +482,20 @@ def test_deletions_on_their_way_count_for_the_minimum_of_a_pool(minor: int) -> N
     assert run.timeline[-1].launched == 10
 
 
-def test_run_whose_nodes_never_go_is_not_finished() -> None:
+def test_a_run_whose_nodes_stay_is_not_finished() -> None:
     run = simulate(case(20, bulk_delete=0))
     assert run.summary.pods_done == 20
     assert not run.summary.finished
 
 
-def test_limit_of_nodes_ends_a_run_that_it_stops() -> None:
+def test_a_node_limit_ends_a_run_that_it_blocks() -> None:
     run = simulate(replace(case(60, max_nodes=5), job=Job(60, 600, gang=True)))
     assert not run.summary.finished
     assert run.summary.total < 3600
 
 
 @pytest.mark.parametrize("minor", [20, 34])
-def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int) -> None:
+def test_the_delay_after_a_deletion_starts_with_the_deciding_loop(minor: int) -> None:
     slow_ = replace(CLOUD, serial=False, delete_call=60)
     flags = {"delay_after_delete": 600, "bulk_delete": 10, "unneeded_time": 60, "delay_after_add": 0}
     times = downs(simulate(case(30, minor=minor, cloud=slow_, **flags)))
@@ -501,7 +503,7 @@ def test_pause_after_a_deletion_begins_with_the_loop_that_decides_it(minor: int)
     assert all(later - earlier >= 600 for earlier, later in pairwise(times))
 
 
-def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
+def test_nodes_that_existed_before_are_old_when_deleted() -> None:
     asked = replace(CLOUD, lookup_from=26, serial=False, delete_latency=300)
     flags: dict[str, Any] = {
         "max_unready_percentage": 45,
@@ -514,7 +516,7 @@ def test_nodes_that_were_there_before_are_old_when_they_go() -> None:
 
 
 @pytest.mark.parametrize(("minor", "stops"), [(20, False), (21, True)])
-def test_nodes_that_boot_for_too_long_count_since_1_21(minor: int, stops: bool) -> None:
+def test_nodes_booting_too_long_count_as_unready_since_1_21(minor: int, stops: bool) -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0)
     flags: dict[str, Any] = {"max_unready_percentage": 45, "max_unready_nodes": 3, "provision_time": 3600}
     run = simulate(case(100, cloud=late, minor=minor, **flags))
@@ -522,7 +524,7 @@ def test_nodes_that_boot_for_too_long_count_since_1_21(minor: int, stops: bool) 
     assert bool([event for event in run.events if event.what == "unhealthy"]) is stops
 
 
-def test_requests_time_out_in_a_cluster_that_is_unhealthy() -> None:
+def test_requests_time_out_in_an_unhealthy_cluster() -> None:
     late = replace(CLOUD, boot=1500, boot_sigma=0.01, stragglers=0, launch_rate=0.2)
     flags: dict[str, Any] = {
         "max_unready_percentage": 45,
@@ -538,7 +540,7 @@ def test_requests_time_out_in_a_cluster_that_is_unhealthy() -> None:
     assert unhealthy[0] < timed_out[0] < unhealthy[-1]
 
 
-def test_request_fails_once_however_late_its_instances_are_given_up() -> None:
+def test_a_scale_up_fails_once_even_if_instances_time_out_later() -> None:
     """Those that start late are given up after the first back-off has ended: that is no second failure."""
     lossy = replace(CLOUD, launch_rate=0.25, lost=0.05)
     run = simulate(case(200, 6000, cloud=lossy, minor=34, provision_time=900))
@@ -549,7 +551,7 @@ def test_request_fails_once_however_late_its_instances_are_given_up() -> None:
 
 
 @pytest.mark.parametrize(("oldest", "gpu", "deleted"), [(1, False, 0), (3, False, 1), (3, True, 0), (31, True, 1)])
-def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, deleted: int) -> None:
+def test_nothing_is_deleted_while_all_pods_are_new(oldest: float, gpu: bool, deleted: int) -> None:
     group = Group(Pool("p", 1), target=1, ready=1)
     node = Node(group, 0)
     node.since = 0
@@ -565,7 +567,7 @@ def test_nothing_is_deleted_while_all_pods_are_fresh(oldest: float, gpu: bool, d
     assert (len(scaler.scale_down(1000)) if step.deletes else 0) == deleted
 
 
-def test_last_nodes_are_skipped_while_a_pool_seems_to_be_at_its_minimum() -> None:
+def test_the_last_nodes_are_skipped_while_a_pool_looks_as_small_as_its_minimum() -> None:
     """Size 3, of which 2 are gone from it and still in progress: "node group min size reached"."""
     late = replace(CLOUD, delete_call=40, stragglers=0, boot_sigma=0)
     early = replace(late, shrinks_first=True)
@@ -574,7 +576,7 @@ def test_last_nodes_are_skipped_while_a_pool_seems_to_be_at_its_minimum() -> Non
     assert last[1] > last[0] + 40
 
 
-def test_flags_do_nothing_before_their_version() -> None:
+def test_flags_have_no_effect_before_their_version() -> None:
     pools = (Pool("a", 60), Pool("b", 60))
     one = replace(case(100, minor=35, new_pod_delay=30, salvo=True), pools=pools)
     assert first(simulate(one)) == [("a", 60)]
@@ -583,7 +585,7 @@ def test_flags_do_nothing_before_their_version() -> None:
     assert total(case(50, pools=2, local_delays=True, **slow_)) == total(case(50, pools=2, **slow_))
 
 
-def test_nodes_take_the_next_pod_that_waits() -> None:
+def test_a_free_node_takes_the_next_waiting_pod() -> None:
     """A pool of 20 runs 60 pods in three waves; deleting nodes between them would be nonsense."""
     run = simulate(replace(case(60), pools=(Pool("p", 20),)))
     assert run.summary.finished
@@ -594,7 +596,7 @@ def test_nodes_take_the_next_pod_that_waits() -> None:
 
 
 @pytest.mark.parametrize("unneeded_time", [0, 60])
-def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneeded_time: float) -> None:
+def test_unneeded_clocks_start_for_two_batches_if_a_loop_is_longer(unneeded_time: float) -> None:
     """unneededNodesLimit: an unneeded time below the interval of loops counts as one interval."""
     fleet = Fleet([Group(Pool("p", 100))])
     fleet.idle.extend(Node(fleet.groups[0], 0) for _ in range(100))
@@ -612,7 +614,7 @@ def test_clocks_of_two_batches_start_where_a_loop_is_longer_than_they_run(unneed
     st.sampled_from([0, 30.0]),
 )  # fmt: skip
 @settings(max_examples=200 if LONG else 60)
-def test_a_larger_setting_that_stopped_nothing_changes_nothing(
+def test_raising_a_limit_that_stopped_nothing_changes_nothing(
     one: Case, count: int, percentage: float, more: int, share: int, boot: float
 ) -> None:
     own = replace(
@@ -642,7 +644,7 @@ def test_a_larger_setting_that_stopped_nothing_changes_nothing(
         ({"unneeded_time": 60}, False),
     ],
 )
-def test_comparison_reruns_only_cases_that_may_differ(
+def test_a_comparison_reruns_only_cases_that_may_differ(
     changed: dict[str, Any], equal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[Case] = []

@@ -7,20 +7,20 @@ import pytest
 from kcheck.scale.simulate.clock import Client
 
 
-def test_burst_passes_at_once_and_the_rest_at_its_rate() -> None:
+def test_a_burst_of_requests_passes_at_once_and_the_rest_at_the_rate() -> None:
     client = Client(5, 10)
     assert client.send(100, 10)[0] == pytest.approx(100)
     assert client.send(100, 5)[0] == pytest.approx(101)
     assert client.send(200, 15)[0] == pytest.approx(201), "the burst is there again after a rest"
 
 
-def test_a_burst_is_not_there_again_between_batches() -> None:
+def test_the_request_burst_is_not_refilled_between_batches() -> None:
     client = Client(5, 10)
     client.send(0, 10)
     assert client.send(1, 10)[0] == pytest.approx(2), "five requests were saved in a second"
 
 
-def test_events_take_their_share() -> None:
+def test_events_consume_part_of_the_request_budget() -> None:
     client = Client(5, 10)
     client.send(0, 10)
     client.queue(0, 20)
@@ -35,7 +35,7 @@ def test_no_request_is_sent_after_the_end() -> None:
     assert (round(end, 6), number) == (3, 15)
 
 
-def test_client_without_a_limit_sends_at_once() -> None:
+def test_a_client_without_a_limit_sends_at_once() -> None:
     client = Client(0, 0)
     client.queue(0, 1000)
     assert client.send(7, 1000) == (7, 1000)

@@ -95,7 +95,7 @@ resource "google_compute_subnetwork" "nodes" {
 
 
 @pytest.mark.parametrize(("most", "stops"), [(10, False), (50, True)])
-def test_a_wall_that_the_pools_do_not_reach_stops_no_run(most: int, stops: bool, write: Write) -> None:
+def test_a_wall_above_the_pools_stops_no_run(most: int, stops: bool, write: Write) -> None:
     """A job of 40 nodes on a pool of 10 goes in waves, whatever else would end at 28."""
     inside = CLUSTER.replace("location =", "subnetwork = google_compute_subnetwork.nodes.id\n  location =")
     found = lines(write, job("wide", spec(40, 40)), cluster=NETWORK + inside.replace("= 10", f"= {most}"))
@@ -118,24 +118,24 @@ def test_completions_run_one_after_the_other(write: Write, make: object) -> None
 
 
 @pytest.mark.parametrize("completions", ["40", "39"])
-def test_as_many_completions_as_pods_are_one_wave(write: Write, completions: str) -> None:
+def test_equal_completions_and_pods_make_one_wave(write: Write, completions: str) -> None:
     found = lines(write, job("shards", spec(40, int(completions), INDEXED, gpus=1)))
     assert found[0].startswith("train: Job on 5 nodes, 10 min of work: about ")
 
 
-def test_a_deadline_ends_the_waves(write: Write) -> None:
+def test_a_deadline_ends_the_waves_of_a_job(write: Write) -> None:
     found = lines(write, job("shards", spec(40, 4000, "      activeDeadlineSeconds: 7200\n", gpus=1)))
     assert found[0].endswith("each 10 min of work: fails at its deadline of 120 min")
     assert found[2] == "440 of 4,000 completions end", "11 waves of 40 in the 115 minutes with nodes"
     assert found[3].startswith("11 node-hours paid")
 
 
-def test_a_job_of_more_nodes_has_completions_in_proportion(write: Write) -> None:
+def test_completions_scale_with_the_nodes_of_a_job(write: Write) -> None:
     found = lines(write, job("shards", spec(40, 400, gpus=1)), "--nodes", "10")
     assert found[0].startswith("train: Job on 10 nodes, 100 completions, 10 at a time, each 10 min of work: about ")
 
 
-def test_the_last_wave_may_be_small() -> None:
+def test_the_last_wave_can_be_small() -> None:
     case = Case((Pool("p", 5),), Job(5, 600, completions=50, parallel=40), FLAGS, CLOUD)
     assert case.work == 7 * 600, "50 / 8 pods a node"
     summary = simulate(case).summary
@@ -155,7 +155,7 @@ def test_losing_a_spot_node_repeats_only_the_running_wave() -> None:
     assert waves.phases["work"] == pytest.approx(100 * 600 + waves.lost)
 
 
-def test_a_job_of_weeks_is_long(write: Write) -> None:
+def test_a_job_of_weeks_is_simulated_in_full(write: Write) -> None:
     found = lines(write, job("long", spec(8, 8)), "--duration", "5000h")
     assert found[0] == "train: Job on 8 nodes, 300,000 min of work: about 5,000 h until the last node is gone"
 
@@ -163,7 +163,7 @@ def test_a_job_of_weeks_is_long(write: Write) -> None:
 # --- pods that need each other
 
 
-def test_pods_that_need_each_other_wait_for_the_last_one(write: Write) -> None:
+def test_pods_that_need_each_other_wait_for_the_last_pod(write: Write) -> None:
     found = lines(write, job("one", spec(8, 8, INDEXED)))
     assert any(line.endswith("work: 10 min each once all run") for line in found)
 
@@ -191,7 +191,7 @@ SET = SET.replace("    TEMPLATE", "  template").replace("COMMAND", "torchrun, --
 @pytest.mark.parametrize(
     ("kind", "text"), [("Job", job("one", spec(8, 8, INDEXED))), ("LeaderWorkerSet", GROUP), ("StatefulSet", SET)]
 )
-def test_a_gang_above_its_pool_is_a_deadlock(kind: str, text: str, write: Write) -> None:
+def test_a_gang_larger_than_its_pool_is_a_deadlock(kind: str, text: str, write: Write) -> None:
     found = lines(write, text, cluster=CLUSTER.replace("= 10", "= 5"))
     assert found[0] == f"train: {kind} on 8 nodes, 10 min of work: deadlock"
     assert found[2:4] == [
@@ -200,7 +200,7 @@ def test_a_gang_above_its_pool_is_a_deadlock(kind: str, text: str, write: Write)
     ]
 
 
-def test_gangs_that_start_together_take_each_others_nodes(write: Write) -> None:
+def test_gangs_that_start_together_can_deadlock(write: Write) -> None:
     both = "".join(cron(name, spec(8, 8, INDEXED), "0 3 * * *") for name in ("one", "two"))
     found = lines(write, both)
     assert found[0] == "train: 2 jobs on 16 nodes, 10 min of work: deadlock"
@@ -212,14 +212,14 @@ def test_gangs_that_start_together_take_each_others_nodes(write: Write) -> None:
     assert wide[0].startswith("train: 2 jobs on 16 nodes, 10 min of work: about ")
 
 
-def test_json_has_what_a_gang_holds(write: Write) -> None:
+def test_json_has_the_nodes_held_by_a_gang(write: Write) -> None:
     found = lines(write, job("one", spec(8, 8, INDEXED)), "--format", "json", cluster=CLUSTER.replace("= 10", "= 5"))
     [one] = json.loads("\n".join(found))["runs"]
     assert [(own["start"], own["held"]) for own in one["jobs"]] == [(None, 5)]
 
 
 @pytest.mark.parametrize(("most", "risky"), [(7, False), (8, True), (14, True), (15, False), (16, False)])
-def test_another_gang_that_may_take_the_nodes_is_named(write: Write, most: int, *, risky: bool) -> None:
+def test_another_gang_that_could_take_the_nodes_is_named(write: Write, most: int, *, risky: bool) -> None:
     both = "".join(job(name, spec(8, 8, INDEXED)) for name in ("one", "two"))
     found = lines(write, both, cluster=CLUSTER.replace("= 10", f"= {most}"))
     text = (
@@ -254,7 +254,7 @@ spec:
         ("v2beta1\nkind: MPIJob", "mpiReplicaSpecs", "Launcher", "cpu: 1", 7),
     ],
 )
-def test_a_master_like_its_workers_has_a_node(
+def test_a_master_equal_to_its_workers_takes_a_node(
     kind: str, field: str, first: str, cards: str, nodes: int, write: Write
 ) -> None:
     text = PAIR.replace("KIND", kind).replace("FIELD", field).replace("FIRST", first).replace("CARDS", cards)
@@ -293,7 +293,7 @@ spec: {clusterQueue: cq}
         (335, (28, 28), None),  # 12 x 28 = 336
     ],
 )
-def test_queue_admits_by_requests(quota: int, cpus: tuple[int, int], both: bool | None, write: Write) -> None:
+def test_a_queue_admits_jobs_by_requests(quota: int, cpus: tuple[int, int], both: bool | None, write: Write) -> None:
     cluster = CLUSTER.replace("a2-highgpu-8g", "c3-standard-44").replace("= 10", "= 40")
     text = QUEUE.replace("QUOTA", str(quota))
     for name, each in zip(("one", "two"), cpus, strict=True):
@@ -320,7 +320,7 @@ def test_queue_admits_by_requests(quota: int, cpus: tuple[int, int], both: bool 
         ("Replace", "none ends: the next one replaces it"),
     ],
 )
-def test_a_run_that_is_longer_than_its_period(write: Write, concurrency: str, text: str) -> None:
+def test_a_run_longer_than_its_schedule_period_is_reported(write: Write, concurrency: str, text: str) -> None:
     found = lines(write, cron("often", spec(4, 4), "*/5 * * * *", concurrency))
     assert found[1] == f"often starts every 5 min, a run takes 14.3 min: {text}"
     assert not any("starts every" in line for line in lines(write, cron("seldom", spec(4, 4), "0 * * * *")))
@@ -333,7 +333,7 @@ def test_a_run_that_is_longer_than_its_period(write: Write, concurrency: str, te
         ("0 3 * * 0,6", 24), ("0 3 * * 1,4", 72), ("0 3 * * 1", 168), ("0 3 30 2 *", inf), ("0 3 1 1 *", inf), ("x", inf),
     ],
 )  # fmt: skip
-def test_the_shortest_time_between_two_starts(schedule: str, hours: float) -> None:
+def test_the_shortest_time_between_two_starts_is_found(schedule: str, hours: float) -> None:
     assert period(schedule) == 3600 * hours
 
 
@@ -361,7 +361,7 @@ STATIC = CLUSTER.replace("min_node_count = 0", "min_node_count = 10")
 
 
 @pytest.mark.parametrize("cluster", [STATIC, re.sub(r"autoscaling \{[^}]*\}", "node_count = 10", CLUSTER)])
-def test_nodes_that_stay_are_paid_until_the_work_ends(cluster: str, write: Write) -> None:
+def test_nodes_that_stay_are_billed_until_the_work_ends(cluster: str, write: Write) -> None:
     found = lines(write, job("one", spec(8, 8, INDEXED)), cluster=cluster)
     assert found[0].endswith("about 10 min until the work ends, on nodes that stay")
     assert found[2].startswith("1.7 node-hours paid, $51"), "10 nodes x 10.2 min x $29.98"
@@ -370,7 +370,7 @@ def test_nodes_that_stay_are_paid_until_the_work_ends(cluster: str, write: Write
 
 
 @pytest.mark.parametrize(("least", "hours"), [(0, 8 * 9 / 60), (6, 2 * 9 / 60), (8, 0)])
-def test_a_saving_has_no_time_of_nodes_that_stay(least: int, hours: float) -> None:
+def test_savings_exclude_nodes_that_stay(least: int, hours: float) -> None:
     """By hand: 9 minutes of idle time less, on the nodes above the minimum."""
     flags = (replace(FLAGS, unneeded_time=seconds, delay_after_add=0) for seconds in (600, 60))
     cases = (Case((Pool("p", 8, least, least),), Job(8, 600), own, CLOUD) for own in flags)
@@ -405,7 +405,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 """
 
 
-def test_a_setting_has_its_name_and_place_in_the_code(write: Write) -> None:
+def test_simulation_settings_show_their_name_and_place(write: Write) -> None:
     text = "\n".join(lines(write, job("one", spec(8, 8)), cluster=PROFILE))
     assert "idle until it may go: scale_down_unneeded 3 min (main.tf:7)" in text
     assert "waiting for its deletion: 2 nodes at a time (empty_bulk_delete_max, main.tf:8), about every " in text
@@ -430,7 +430,7 @@ spec:
 """
 
 
-def test_a_setting_of_karpenter_has_its_place(write: Write) -> None:
+def test_karpenter_settings_show_their_place(write: Write) -> None:
     found = lines(
         write, KARPENTER + job("one", spec(8, 8)), cluster='resource "aws_eks_cluster" "main" {\n  name = "main"\n}'
     )
@@ -441,14 +441,14 @@ def test_a_setting_of_karpenter_has_its_place(write: Write) -> None:
 # --- prices
 
 
-def test_a_price_says_market_and_region(write: Write) -> None:
+def test_a_price_names_market_and_region(write: Write) -> None:
     found = lines(write, job("one", spec(8, 8)))
     assert "at $29.98 per node-hour (on demand, europe-west4): " in found[2]
     own = lines(write, job("one", spec(8, 8)), "--price", "30")
     assert "at $30 per node-hour: " in own[2]
 
 
-def test_a_month_is_priced_beside_a_run(write: Write) -> None:
+def test_a_month_of_runs_is_priced_too(write: Write) -> None:
     """By hand: 2 nodes x 730 h x $29.98 = $43,771 and a control plane; a run a day is 730 / 24 = 30 of them."""
     kept = CLUSTER.replace("min_node_count = 0", "min_node_count = 2")
     nightly = cron("nightly", spec(8, 8), "0 3 * * *")
@@ -483,7 +483,7 @@ def test_json_has_completions_and_the_risk(write: Write) -> None:
 
 
 @pytest.mark.parametrize("cohort", ["", "all"])
-def test_a_queue_with_a_cohort_borrows_what_nobody_else_uses(cohort: str, write: Write) -> None:
+def test_a_queue_in_a_cohort_borrows_unused_quota(cohort: str, write: Write) -> None:
     cluster = CLUSTER.replace("a2-highgpu-8g", "c3-standard-44").replace("= 10", "= 40")
     member = f"  cohort: {cohort}\n" if cohort else ""
     lender = QUEUE.split("---\n")[1].replace("name: cq", "name: lender")

@@ -25,7 +25,7 @@ cases = st.builds(
 @pytest.mark.medium
 @given(one=cases)
 @settings(max_examples=60, deadline=None)
-def test_all_jobs_end_and_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
+def test_all_jobs_end_and_the_paid_time_is_the_sum_of_phases(one: Case) -> None:
     run = simulate(one)
     assert run.summary.finished
     assert run.summary.pods_done == sum(job.pods for job in one.jobs)
@@ -39,7 +39,7 @@ def test_all_jobs_end_and_paid_time_is_the_sum_of_its_phases(one: Case) -> None:
 @pytest.mark.slow
 @given(one=cases, spot=st.sampled_from([0.5, 3.0]))
 @settings(max_examples=30, deadline=None)
-def test_interrupted_work_is_done_again(one: Case, spot: float) -> None:
+def test_interrupted_work_is_repeated(one: Case, spot: float) -> None:
     case = replace(
         one, pools=(Pool("p", 100, spot=True),), cloud=replace(one.cloud, interruptions=spot), horizon=40_000
     )
@@ -77,7 +77,7 @@ def test_jobs_that_start_together_need_nodes_for_all() -> None:
     assert small.summary.last_done > run.summary.last_done + 500
 
 
-def test_gangs_that_hold_half_of_a_pool_each_never_end() -> None:
+def test_two_gangs_that_each_hold_half_of_a_pool_never_end() -> None:
     run = simulate(case(Job(20, 300, gang=True), Job(20, 300, gang=True, at=1), pools=(Pool("p", 30),)))
     assert run.summary.finished, "the first one is whole"
     both = replace(CLOUD, create_rate=1, create_burst=0)
@@ -88,7 +88,7 @@ def test_gangs_that_hold_half_of_a_pool_each_never_end() -> None:
     assert stuck.summary.pods_done == 0
 
 
-def test_higher_priority_takes_nodes_away_and_work_is_lost() -> None:
+def test_a_higher_priority_job_takes_nodes_and_the_lost_work_is_counted() -> None:
     low, high = Job(10, 3000, name="low"), Job(10, 300, name="high", at=1000, priority=5)
     run = simulate(case(low, high, pools=(Pool("p", 10),)))
     first, second = run.summary.jobs
@@ -102,7 +102,7 @@ def test_higher_priority_takes_nodes_away_and_work_is_lost() -> None:
     assert waiting.summary.jobs[0].done < waiting.summary.jobs[1].done
 
 
-def test_a_queue_stops_a_job_for_a_higher_one_if_it_may() -> None:
+def test_a_queue_stops_a_job_for_a_higher_one_only_if_preemption_is_on() -> None:
     low, high = Job(10, 3000, name="low", queue="q"), Job(10, 300, name="high", at=1000, priority=5, queue="q")
     stopped = simulate(case(low, high, queues=(Queue("q", 10, preempts=True),)))
     kept = simulate(case(low, high, queues=(Queue("q", 10),)))
