@@ -161,7 +161,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_good_is_known(name: str) -> None:
+def test_good_examples_have_only_known_attributes_and_blocks(name: str) -> None:
     assert unknown(GOOD[name]) == []
 
 
@@ -170,7 +170,7 @@ def test_bad_examples_are_reported_with_their_line(text: str) -> None:
     assert unknown(text) == [BAD[text]]
 
 
-def test_broken_code_has_unknown_attributes() -> None:
+def test_broken_code_is_reported_as_unknown_attributes() -> None:
     assert unknown('resource "aws_vpc" "main" {\n  cidr_block = \n}\n')
 
 
@@ -187,18 +187,18 @@ def test_missing_required_attributes_are_listed() -> None:
 
 
 @pytest.mark.parametrize("name", ["aws", "google", "azurerm", "alicloud", "helm", "kubernetes"])
-def test_lists_say_where_they_are_from(name: str) -> None:
+def test_attribute_lists_name_their_source(name: str) -> None:
     listed = provider(name)
     assert listed
     assert all(listed[key] for key in ("provider", "version", "source", "checked", "configuration", "resources"))
 
 
-def test_modules_say_where_they_are_from() -> None:
+def test_module_lists_name_their_source() -> None:
     assert all(module["version"] and module["source"] for module in modules().values())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_examples_are_known(path: Path) -> None:
+def test_the_examples_have_only_known_attributes(path: Path) -> None:
     assert unknown(path.read_text()) == []
 
 
@@ -207,6 +207,6 @@ def good_code(rule: Rule) -> Iterator[str]:
     return (text for files in shown for name, text in files.items() if name.endswith(".tf"))
 
 
-def test_good_examples_have_only_known_attributes() -> None:
+def test_good_rule_examples_have_only_known_attributes() -> None:
     found = {rule.name: [line for text in good_code(rule) for line in unknown(text)] for rule in rules.load()}
     assert {name: lines for name, lines in found.items() if lines} == {}

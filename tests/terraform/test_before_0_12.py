@@ -102,7 +102,7 @@ def test_old_code_evaluates_to_the_same_values(expression: str, expected: object
     assert answer["value"] == expected, answer
 
 
-def test_unreadable_old_code_is_skipped_once_without_an_error(write: Write) -> None:
+def test_unreadable_old_code_is_reported_once_as_skipped(write: Write) -> None:
     broken = 'resource "aws_vpc" "a" {\n  cidr_block = \n}\n'
     write({"main.tf": MAIN, "inner/main.tf": INNER, "broken.tf": broken, "more.tf": broken.replace('"a"', '"b"')})
     reading = reader.read(Tree(["."]), Config())
@@ -148,13 +148,13 @@ def test_other_code_is_left_alone(text: str) -> None:
     assert modern(text.encode()) is None
 
 
-def test_every_byte_keeps_its_place() -> None:
+def test_every_byte_of_old_code_keeps_its_position() -> None:
     text = b'a "b" {\n  "metadata" {\n    tags {\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
     found = modern(text)
     assert found == b'a "b" {\n   metadata  {\n    tags={\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
 
 
-def test_old_code_has_an_old_provider(write: Write) -> None:
+def test_old_code_implies_an_old_provider(write: Write) -> None:
     cluster = 'resource "azurerm_kubernetes_cluster" "a" {\n  tags {\n    a = 1\n  }\n}\n'
     write({"main.tf": cluster})
     (root,) = reader.read(Tree(["."]), Config()).roots

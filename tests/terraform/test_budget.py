@@ -49,20 +49,20 @@ def test_values_over_budget_are_unknown(text: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["1e600000000", "1e-999999999", "9" * 5000, f"1e{'0' * 30}600000000"])
-def test_numbers_of_many_digits_are_unknown(text: str) -> None:
+def test_numbers_with_too_many_digits_are_unknown(text: str) -> None:
     found = value(text)
     assert isinstance(found, Unknown)
     assert found.reason == "the number has too many digits"
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(a*)*b", "(.*a){20}", "(x+x+)+y"])
-def test_patterns_take_linear_time(pattern: str) -> None:
+def test_patterns_are_matched_in_linear_time(pattern: str) -> None:
     assert isinstance(value(f'length(regexall("{pattern}", "{"a" * 2000}!"))'), Known)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", ["try", "can"])
-def test_neither_try_nor_can_catches_it(first: str) -> None:
+def test_try_and_can_do_not_hide_an_exceeded_budget(first: str) -> None:
     assert isinstance(value(f"{first}([for a in range(1000) : [for b in range(1000) : b]])"), Unknown)
     assert isinstance(value(f'{first}([for a in range(1000) : [for b in range(1000) : b]][1][1], "default")'), Unknown)
 
@@ -104,7 +104,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "p" {
 """
 
 
-def test_the_place_is_noted(check: Check) -> None:
+def test_the_place_of_an_exceeded_budget_is_reported(check: Check) -> None:
     result = check({"main.tf": POOLS % "100000"})
     (note,) = result.judged.skipped
     assert (note.path, note.line) == ("main.tf", 9)
@@ -113,7 +113,7 @@ def test_the_place_is_noted(check: Check) -> None:
 
 
 @pytest.mark.medium
-def test_modules_that_call_each_other_twice(check: Check) -> None:
+def test_modules_that_double_at_each_level_are_stopped(check: Check) -> None:
     files = {"m20/main.tf": 'resource "aws_subnet" "a" {\n}\n'}
     for level in range(20):
         source = f"{'../' if level else './'}m{level + 1}"
@@ -124,7 +124,7 @@ def test_modules_that_call_each_other_twice(check: Check) -> None:
 
 
 @pytest.mark.medium
-def test_modules_in_each_other_have_a_depth(check: Check) -> None:
+def test_modules_nested_too_deeply_are_stopped(check: Check) -> None:
     files = {f"m{n}/main.tf": f'module "n" {{\n  source = "../m{n + 1}"\n}}\n' for n in range(1000)}
     result = check({**files, "m1000/main.tf": 'resource "aws_subnet" "a" {\n}\n'})
     assert [note.reason for note in result.judged.skipped] == ["not evaluated: modules are nested more than 100 deep"]

@@ -103,7 +103,7 @@ def test_fetched_modules_are_read(source: str, listed: str, write: Write) -> Non
     assert [pool["value"] for pool in sizes()] == [40]
 
 
-def test_findings_are_at_the_call_and_fixes_in_it(write: Write) -> None:
+def test_findings_and_fixes_of_a_fetched_module_are_at_its_call(write: Write) -> None:
     write({"main.tf": CALL.format(source="acme/training/aws", more="")} | fetched("acme/training/aws"))
     assert sizes() == [{"value": 4, "default": True, "from": ["main.tf:2:1"]}]
     result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
@@ -115,7 +115,7 @@ def test_findings_are_at_the_call_and_fixes_in_it(write: Write) -> None:
         assert {span.source.path for span in spans} == {"main.tf"}
 
 
-def test_a_copy_calls_published_modules(write: Write) -> None:
+def test_a_module_copy_can_call_published_modules(write: Write) -> None:
     """The skeleton of what a copy calls reports at the call of the copy."""
     inner = """
 variable "cluster" {}
@@ -150,7 +150,7 @@ module "eks" {
         "no json",
     ],
 )
-def test_stale_and_outside_copies_are_not_read(modules: str, write: Write) -> None:
+def test_stale_module_copies_and_copies_outside_are_not_read(modules: str, write: Write) -> None:
     files = fetched("acme/training/aws") | {".terraform/modules/modules.json": modules}
     top = write({f"in/{name}": text for name, text in files.items()} | at("outside") | {"in/.git/HEAD": ""})
     (top / "in" / "main.tf").write_text(CALL.format(source="acme/training/aws", more=""))
@@ -171,13 +171,13 @@ def test_stale_and_outside_copies_are_not_read(modules: str, write: Write) -> No
         ("../../not-here", "training"),
     ],
 )
-def test_copies_in_a_named_folder_are_read(source: str, folder: str, write: Write) -> None:
+def test_module_copies_in_a_named_folder_are_read(source: str, folder: str, write: Write) -> None:
     write({"infra/main.tf": CALL.format(source=source, more="most = 9")} | at(f"copies/{folder}"))
     data = model.collect(Tree(["."]), Config(module_dirs=("copies",)))
     assert [pool["fields"]["max_nodes"] for pool in data["pools"]] == [{"value": 9, "from": ["infra/main.tf:5:10"]}]
 
 
-def test_a_named_folder_is_one_of_the_settings(write: Write) -> None:
+def test_the_folder_of_module_copies_can_be_set_in_the_settings(write: Write) -> None:
     write(
         {"infra/main.tf": CALL.format(source="acme/training/aws", more="most = 9")}
         | {"kcheck.yaml": "module_dirs: [copies]\n"}
@@ -202,7 +202,9 @@ def test_a_named_folder_is_one_of_the_settings(write: Write) -> None:
         ("acme/platform/aws//modules/vpc", "", False),
     ],
 )
-def test_the_repository_itself_is_read(source: str, origin: str, read: bool, write: Write) -> None:
+def test_a_module_in_the_same_repository_is_read_from_the_tree(
+    source: str, origin: str, read: bool, write: Write
+) -> None:
     remote = f'[core]\n\tbare = false\n[remote "origin"]\n\tfetch = x\n\turl = {origin}\n' if origin else ""
     write(
         {"live/main.tf": CALL.format(source=source, more="most = 11"), ".git/config": remote, ".git/HEAD": ""}
@@ -212,13 +214,13 @@ def test_the_repository_itself_is_read(source: str, origin: str, read: bool, wri
     assert [pool["id"] for pool in data["pools"]] == [INSIDE if read else ALONE]
 
 
-def test_a_folder_that_does_not_fit_the_call_is_another_module(write: Write) -> None:
+def test_a_folder_whose_inputs_do_not_fit_the_call_is_not_used(write: Write) -> None:
     call = CALL.format(source="acme/platform/aws//modules/eks", more="vpc = 3")
     write({"live/main.tf": call, ".git/HEAD": ""} | at("modules/eks"))
     assert [pool["id"] for pool in model.collect(Tree(["."]), Config())["pools"]] == [ALONE]
 
 
-def test_copies_that_call_each_other(write: Write) -> None:
+def test_module_copies_that_call_each_other_are_stopped(write: Write) -> None:
     loop = 'module "a" {\n  source = "acme/a/aws"\n}\nmodule "b" {\n  source = "acme/b/aws"\n}\n'
     write({"main.tf": loop, "copies/acme/a/aws/main.tf": loop, "copies/acme/b/aws/main.tf": loop})
     result = linter.run(Tree(["."]), Config(module_dirs=("copies",)))
@@ -226,7 +228,7 @@ def test_copies_that_call_each_other(write: Write) -> None:
     assert not result.findings
 
 
-def test_links_out_of_a_copy_are_not_followed(write: Write) -> None:
+def test_links_out_of_a_module_copy_are_not_followed(write: Write) -> None:
     """A link to the copy itself is no deeper module, and what a link leads out to is not read."""
     inner = (
         'module "again" {\n  source = "./again"\n}\nmodule "out" {\n  source = "./out"\n}\n' + MODULE["nodes/main.tf"]
@@ -240,7 +242,7 @@ def test_links_out_of_a_copy_are_not_followed(write: Write) -> None:
     assert not data["clusters"]
 
 
-def test_files_that_are_linked_into_a_root_are_no_root(write: Write) -> None:
+def test_folders_with_only_linked_files_are_not_separate_roots(write: Write) -> None:
     pool = MODULE["nodes/main.tf"]
     top = write({"main.tf": "", "region/east/pool.tf": pool, "region/west/pool.tf": pool, "west/own.tf": ""})
     (top / "pool.tf").symlink_to("region/east/pool.tf")

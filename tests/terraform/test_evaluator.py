@@ -160,7 +160,7 @@ def test_heredocs_are_evaluated(text: str, terraform: str, tmp_path: Path) -> No
         ("cidrsubnet(unknown, 8, 1)", "var.x has no value"),
     ],
 )
-def test_unknown_keeps_its_reason(text: str, reason: str) -> None:
+def test_an_unknown_value_keeps_its_reason(text: str, reason: str) -> None:
     datum = value(text)
     assert isinstance(datum, Unknown)
     assert datum.reason == reason
@@ -182,7 +182,7 @@ def test_unknown_keeps_its_reason(text: str, reason: str) -> None:
         ('contains(known.list, "x")', True),
     ],
 )
-def test_known_though_a_part_is_not(text: str, expected: object) -> None:
+def test_a_value_can_be_known_although_a_part_is_unknown(text: str, expected: object) -> None:
     datum = value(text)
     assert isinstance(datum, Known), datum
     assert datum.value == expected
@@ -204,7 +204,7 @@ def test_the_identity_of_an_unknown_value_survives_functions(text: str) -> None:
 
 
 @pytest.mark.medium
-def test_every_function_is_compared(terraform: str, tmp_path: Path) -> None:
+def test_every_terraform_function_is_compared(terraform: str, tmp_path: Path) -> None:
     """What Terraform has is in the comparison, or kcheck says why it cannot know it."""
     run = subprocess.run([terraform, "metadata", "functions", "-json"], capture_output=True, text=True, check=True, cwd=tmp_path)  # fmt: skip
     names = {name for name in json.loads(run.stdout)["function_signatures"] if "::" not in name}

@@ -47,7 +47,7 @@ EXPRESSIONS = [
 ]  # fmt: skip
 
 
-def test_files_as_terraform_reads_them(write: Write, terraform: str) -> None:
+def test_file_functions_give_the_results_of_terraform(write: Write, terraform: str) -> None:
     write(FILES)
     line = "jsonencode([" + ", ".join(f"jsonencode({e})" for e in EXPRESSIONS) + "])"
     run = subprocess.run([terraform, "console"], input=line, capture_output=True, text=True, check=False)
@@ -61,7 +61,7 @@ def answer(expression: str) -> Answer:
     return evaluate(expression, ".", Config())
 
 
-def test_nothing_outside_of_the_repository_is_read(write: Write) -> None:
+def test_file_functions_read_nothing_outside_the_repository(write: Write) -> None:
     top = write({"repo/.git/HEAD": "", "repo/infra/main.tf": "", "repo/x.txt": "x", "outside.txt": "secret"})
     assert evaluate('file("../x.txt")', "repo/infra", Config())["value"] == "x"
     for path in ("../../outside.txt", str(top / "outside.txt"), "/etc/hostname"):
@@ -73,7 +73,7 @@ def test_nothing_outside_of_the_repository_is_read(write: Write) -> None:
     assert "outside of the repository" in str(evaluate('file("../link")', "repo/infra", Config())["reason"])
 
 
-def test_no_path_names_the_folder_of_the_machine(write: Write) -> None:
+def test_values_contain_no_path_of_the_machine(write: Write) -> None:
     top = write({"infra/x.txt": "x"})
     for path in ("path.cwd", "path.root", "path.module", "abspath(path.cwd)", 'pathexpand("~/x")'):
         assert str(top) not in str(evaluate(path, "infra", Config()))
@@ -81,7 +81,7 @@ def test_no_path_names_the_folder_of_the_machine(write: Write) -> None:
     assert evaluate("basename(path.cwd)", "infra", Config())["value"] == "infra"
 
 
-def test_paths_resolve_as_in_terraform(write: Write) -> None:
+def test_paths_resolve_as_terraform_does(write: Write) -> None:
     write(
         {
             "infra/main.tf": 'module "m" {\n  source = "../modules/m"\n}\n',
@@ -133,7 +133,7 @@ def test_huge_counts_are_not_expanded(write: Write) -> None:
     assert not answer("aws_subnet.a[5].id")["known"]
 
 
-def test_binary_files_are_no_text(write: Write) -> None:
+def test_binary_files_are_not_read_as_text(write: Write) -> None:
     (write({}) / "x.bin").write_bytes(b"\xff\x00")
     assert answer('filemd5("x.bin")')["known"]
     assert "not UTF-8" in str(answer('file("x.bin")')["reason"])

@@ -208,7 +208,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.medium
-def test_terraform_says_the_same(theirs: dict[str, str]) -> None:
+def test_terraform_gives_the_same_function_results(theirs: dict[str, str]) -> None:
     """All but the calls of DIFFERENT, which are taken off that list where kcheck agrees."""
     assert {call: ours(call) for call in calls() if (ours(call) == theirs[call]) == (call in DIFFERENT)} == {}
 
@@ -258,7 +258,7 @@ def test_functions_return_the_recorded_answers(call: str, expected: Any) -> None
      'jsondecode("{")', 'jsondecode("1e999999999")', 'tonumber("1e999999999")', 'cidrsubnet("10.0.0.0/30", 3, 0)',
      'format("%999999999d", 1)', "abs()", 'abs(1, 2)', 'yamldecode("&a [*a]")', 'csvdecode("a,b\\n1\\n")'],
 )  # fmt: skip
-def test_errors_are_those_that_try_catches(call: str) -> None:
+def test_function_errors_can_be_caught_by_try(call: str) -> None:
     assert plain(value(f'try({call}, "caught")')) == "caught"
 
 
@@ -292,7 +292,7 @@ def unknown(text: str) -> Datum:
         ("coalesce(1, later)", 1), ("length(matchkeys(mixed, [1, 2], [2]))", 1), ("length(setunion(ids, []))", 2),
     ],
 )  # fmt: skip
-def test_known_although_a_part_is_not(call: str, expected: Any) -> None:
+def test_a_function_result_can_be_known_despite_unknown_parts(call: str, expected: Any) -> None:
     assert plain(unknown(call)) == expected
 
 
@@ -309,7 +309,7 @@ def test_known_although_a_part_is_not(call: str, expected: Any) -> None:
         ("cidrsubnet(later, 8, 1)", None), ("anytrue([later, false])", None), ("concat([1], later)", None),
     ],
 )  # fmt: skip
-def test_unknown_keeps_reason_and_identity(call: str, symbol: Symbol | None) -> None:
+def test_an_unknown_value_keeps_its_reason_and_identity(call: str, symbol: Symbol | None) -> None:
     found = unknown(call)
     assert isinstance(found, Unknown)
     assert found.reason in (LATER.reason, SUBNET.reason)
@@ -348,7 +348,9 @@ CALL = Origin((Span(Source("x", b"0123456789"), 9, 10),))
         ("tostring", [B], None), ("coalescelist", [LIST], 1), ("tomap", [MAP], "y"), ("setunion", [LIST], 1),
     ],
 )  # fmt: skip
-def test_returned_arguments_keep_their_origin(name: str, arguments: list[Datum], pick: int | str | None) -> None:
+def test_arguments_returned_by_a_function_keep_their_origin(
+    name: str, arguments: list[Datum], pick: int | str | None
+) -> None:
     found = FUNCTIONS[name](arguments, CALL, Budget())
     if pick is not None:
         assert isinstance(found, Known)
@@ -376,13 +378,13 @@ def test_conversion_keeps_the_origin() -> None:
     assert unified == [one, LATER, Null(None, HERE, type=NUMBER)]
 
 
-def test_sets_keep_unknown_elements() -> None:
+def test_sets_keep_their_unknown_elements() -> None:
     found = convert.to_set([B, SUBNET, A, SUBNET, OTHER])
     assert isinstance(found, SetData)
     assert found == (A, B, SUBNET, OTHER)
 
 
-def test_unknown_functions_have_a_reason() -> None:
+def test_a_call_of_an_unknown_function_has_a_reason() -> None:
     assert reason_for("timestamp") == "timestamp(): its value is only known when Terraform runs"
     assert "provider" in reason_for("provider::aws::arn_parse")
     assert "not evaluated" in reason_for("nonsense")
@@ -390,7 +392,7 @@ def test_unknown_functions_have_a_reason() -> None:
 
 
 @pytest.mark.medium
-def test_no_argument_makes_a_function_fail_in_its_own_way() -> None:
+def test_no_argument_crashes_a_function() -> None:
     """Whatever it is given, a function answers or reports an error of Terraform's."""
     pick = random.Random(11)
     pool = [

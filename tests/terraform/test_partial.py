@@ -98,11 +98,11 @@ def shape(datum: Datum) -> object:
         ("try(concat([{}.b], [1]), 6)", 6),
     ],
 )  # fmt: skip
-def test_known_parts_around_an_unknown_are_kept(text: str, expected: object) -> None:
+def test_known_parts_around_an_unknown_value_are_kept(text: str, expected: object) -> None:
     assert shape(value(text)) == expected
 
 
-def test_reasons_name_the_input() -> None:
+def test_reasons_of_partial_values_name_the_input() -> None:
     for text in ("[for s in list : s]", "merge({ a = 1 }, list)", "concat([1], list)", "[1, 2][list]"):
         datum = value(text)
         assert isinstance(datum, Unknown)
@@ -206,7 +206,7 @@ def _may_be(before: Partial, after: Known[object]) -> bool:
 
 
 @pytest.mark.slow
-def test_value_never_contradicts_its_known_part() -> None:
+def test_a_value_never_contradicts_its_known_part() -> None:
     cases = 30_000 if os.environ.get("KCHECK_LONG") else 1_500
     pick = random.Random(20)
     decided = 0

@@ -143,7 +143,7 @@ def check(path: str) -> linter.Result:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Write) -> None:
+def test_a_plan_gives_the_same_model_as_its_code(indent: int | None, write: Write) -> None:
     write({"code/main.tf": CODE, "code/eks/main.tf": MODULE, "plan.json": json.dumps(plan(), indent=indent)})
 
     def values(path: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def test_a_plan_gives_the_model_of_its_code(indent: int | None, write: Write) ->
     assert {(f.rule, f.message.replace("10.0.1.0", "10.0.0.0")) for f in check("plan.json").findings} == wanted
 
 
-def test_nothing_else_of_a_plan_is_printed(write: Write) -> None:
+def test_nothing_unrelated_to_a_finding_is_printed_from_a_plan(write: Write) -> None:
     write({"plan.json": json.dumps(plan(group={"labels": {"password": "hunter2"}}, more="password: hunter2\n"))})
     for arguments in (["check"], ["check", "--format", "json"], ["check", "--show-undecided", "--info"]):
         output = CliRunner().invoke(cli, [*arguments, "plan.json"]).output
@@ -178,7 +178,7 @@ def test_nothing_else_of_a_plan_is_printed(write: Write) -> None:
     assert "fix (" not in text  # a plan is not edited
 
 
-def test_sensitive_values_are_not_looked_at(write: Write) -> None:
+def test_sensitive_plan_values_are_not_read(write: Write) -> None:
     sensitive = {"scaling_config": [{"max_size": True}], "instance_types": True}
     write({"plan.json": json.dumps(plan(sensitive=sensitive))})
     (pool,) = model.collect(Tree(["plan.json"]), Config())["pools"]
@@ -187,7 +187,7 @@ def test_sensitive_values_are_not_looked_at(write: Write) -> None:
     assert pool["fields"]["min_nodes"]["value"] == 0
 
 
-def test_ids_of_existing_resources_are_links(write: Write) -> None:
+def test_ids_of_existing_resources_link_resources(write: Write) -> None:
     data = plan(group={"subnet_ids": ["subnet-b"]})
     for i, name in enumerate("ab"):
         data["planned_values"]["root_module"]["resources"][1 + i]["values"]["id"] = f"subnet-{name}"
@@ -196,7 +196,7 @@ def test_ids_of_existing_resources_are_links(write: Write) -> None:
     assert pool["fields"]["subnets"]["value"] == ["eks/plan.json:aws_subnet.private[1]"]
 
 
-def test_a_choice_that_the_plan_does_not_tell_is_unknown(write: Write) -> None:
+def test_a_choice_missing_in_the_plan_is_unknown(write: Write) -> None:
     data = plan()
     module = data["configuration"]["root_module"]["module_calls"]["eks"]["module"]
     group = module["resources"][0]
@@ -284,7 +284,7 @@ def values(path: str) -> dict[str, Any]:
     }
 
 
-def test_values_that_the_provider_chooses_have_their_default(write: Write) -> None:
+def test_values_chosen_by_the_provider_have_their_default(write: Write) -> None:
     write({"code/main.tf": GKE, "plan.json": json.dumps(gke())})
     found = values("plan.json")
     assert found == values("code")
@@ -297,7 +297,7 @@ def test_values_that_the_provider_chooses_have_their_default(write: Write) -> No
     "reference",
     ["data.google_compute_zones.all.names", "local.zones", "module.zones.names", "each.value", "google_x.y.zones"],
 )
-def test_values_that_the_code_computes_are_unknown(reference: str, write: Write) -> None:
+def test_values_computed_at_apply_are_unknown(reference: str, write: Write) -> None:
     data = gke()
     pool = data["configuration"]["root_module"]["resources"][1]
     pool["expressions"]["max_pods_per_node"] = {"references": [reference]}
@@ -306,7 +306,7 @@ def test_values_that_the_code_computes_are_unknown(reference: str, write: Write)
     assert values("plan.json")["pools max_pods"] == '"unknown"'
 
 
-def test_a_null_of_the_caller_is_left_to_the_provider(write: Write) -> None:
+def test_a_null_from_the_caller_means_the_provider_default(write: Write) -> None:
     data = gke()
     root = data["configuration"]["root_module"]
     root["resources"][1]["expressions"]["max_pods_per_node"] = {"references": ["module.sizes.pods"]}
@@ -329,7 +329,7 @@ def test_a_null_of_the_caller_is_left_to_the_provider(write: Write) -> None:
         ("\xff", "this is no plan"),
     ],
 )
-def test_other_json_is_an_unreadable_plan(text: str, message: str, write: Write) -> None:
+def test_invalid_plan_json_is_an_unreadable_plan(text: str, message: str, write: Write) -> None:
     write({"plan.json": text})
     (finding,) = check("plan.json").findings
     assert finding.rule == "unreadable-file"
@@ -339,7 +339,7 @@ def test_other_json_is_an_unreadable_plan(text: str, message: str, write: Write)
 WRONG: list[Any] = [[], ["x"], [None], "x", 1, True, {"references": "x"}, {"references": ["var.x", "module.a", 1]}]
 
 
-def test_a_release_in_a_plan_without_a_cluster_is_read(write: Write) -> None:
+def test_a_helm_release_in_a_plan_without_a_cluster_is_read(write: Write) -> None:
     found = plan()
     found["planned_values"]["root_module"]["child_modules"] = []
     write({"plan.json": json.dumps(found)})

@@ -51,31 +51,31 @@ def test_a_resource_names_its_provider(region: Callable[..., str | None]) -> Non
     assert region(main=ROOT + CLUSTER % "provider = aws.east") is None
 
 
-def test_a_module_has_the_default_of_its_caller(region: Callable[..., str | None]) -> None:
+def test_a_module_uses_the_default_provider_of_its_caller(region: Callable[..., str | None]) -> None:
     assert region(main=ROOT + call(""), eks_main=CLUSTER % "") == "us-east-1"
 
 
-def test_a_module_has_no_alias_of_its_caller(region: Callable[..., str | None]) -> None:
+def test_a_module_does_not_inherit_provider_aliases(region: Callable[..., str | None]) -> None:
     assert region(main=ROOT + call(""), eks_main=CLUSTER % "provider = aws.west") is None
 
 
 @pytest.mark.parametrize("key", ["aws", '"aws"'])
-def test_a_map_passes_another_one(region: Callable[..., str | None], key: str) -> None:
+def test_a_providers_map_passes_another_provider(region: Callable[..., str | None], key: str) -> None:
     assert region(main=ROOT + call(f"providers = {{ {key} = aws.west }}"), eks_main=CLUSTER % "") == "us-west-2"
 
 
-def test_a_map_passes_an_alias_through_two_calls(region: Callable[..., str | None]) -> None:
+def test_a_providers_map_passes_an_alias_through_two_calls(region: Callable[..., str | None]) -> None:
     outer = call("providers = { aws.far = aws.west }", "outer", "./outer")
     inner = call("providers = { aws.there = aws.far }", source="../eks")
     cluster = CLUSTER % "provider = aws.there"
     assert region(main=ROOT + outer, outer_main=inner, eks_main=cluster) == "us-west-2"
 
 
-def test_a_map_passes_nothing_that_it_does_not_have(region: Callable[..., str | None]) -> None:
+def test_a_providers_map_passes_only_existing_providers(region: Callable[..., str | None]) -> None:
     assert region(main=ROOT + call("providers = { aws.far = aws.west }"), eks_main=CLUSTER % "") is None
 
 
-def test_a_provider_in_a_module_counts_unless_it_is_empty(region: Callable[..., str | None]) -> None:
+def test_a_provider_block_in_a_module_counts_unless_it_is_empty(region: Callable[..., str | None]) -> None:
     own = 'provider "aws" {\n  region = "eu-west-1"\n}\n'
     assert region(main=ROOT + call(""), eks_main=own + CLUSTER % "") == "eu-west-1"
     assert region(main=ROOT + call(""), eks_main='provider "aws" {}\n' + CLUSTER % "") == "us-east-1"

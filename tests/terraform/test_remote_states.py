@@ -77,7 +77,7 @@ def reads(label: str, backend: str, config: str) -> str:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_outputs_come_from_the_root_that_writes_the_state(state: str, check: Check) -> None:
+def test_remote_state_outputs_come_from_the_root_that_writes_the_state(state: str, check: Check) -> None:
     written, backend, config = STATES[state]
     result = check({"net/main.tf": written + NETWORK, "eks/main.tf": reads("net", backend, config) + CLUSTER + OWN})
     small = [one for one in result.findings if one.rule == "subnet-too-small"]
@@ -89,7 +89,7 @@ def test_outputs_come_from_the_root_that_writes_the_state(state: str, check: Che
     [("others", {}), ("states", {"copy/main.tf": STATES["s3"][0] + NETWORK}), ("${var.bucket}", {})],
     ids=["another state", "two roots write it", "not known"],
 )
-def test_a_state_of_no_one_root_is_named(bucket: str, more: dict[str, str], check: Check) -> None:
+def test_a_remote_state_without_one_matching_root_is_named(bucket: str, more: dict[str, str], check: Check) -> None:
     source = reads("net", 'backend = "s3"', f'{{ bucket = "{bucket}", key = "net" }}') + CLUSTER + OWN
     result = check({"net/main.tf": STATES["s3"][0] + NETWORK, "eks/main.tf": source + 'variable "bucket" {}\n', **more})
     assert not [one for one in result.findings if one.rule == "subnet-too-small"]
@@ -119,7 +119,7 @@ def test_node_groups_of_another_root_belong_to_the_cluster(read: Read) -> None:
     assert None not in subnets
 
 
-def test_states_that_read_each_other_end(check: Check) -> None:
+def test_remote_states_that_read_each_other_are_stopped(check: Check) -> None:
     net = reads("eks", 'backend = "local"', '{ path = "../eks/terraform.tfstate" }')
     eks = reads("net", 'backend = "local"', STATES["local"][2])
     circle = 'output "again" {\n  value = data.terraform_remote_state.eks.outputs.again\n}\n'
@@ -128,7 +128,7 @@ def test_states_that_read_each_other_end(check: Check) -> None:
     assert "subnet-too-small" in {one.rule for one in result.findings}
 
 
-def test_a_state_is_that_of_the_environment_with_the_same_name(check: Check) -> None:
+def test_a_remote_state_belongs_to_the_environment_of_the_same_name(check: Check) -> None:
     """Variable files beside both roots: each cluster has the network of its own environment."""
     written, backend, config = STATES["gcs"]
     network = written + NETWORK.replace('"10.0.0.0/25"', "var.range") + 'variable "range" {}\nprovider "aws" {}\n'
@@ -162,7 +162,7 @@ PARTIAL = 'terraform {\n backend "s3" {}\n}\n'
     ],
     ids=["beside it", "in a folder", "another key", "one of two", "of another root", "none"],
 )
-def test_the_file_of_a_partial_backend_names_the_state(files: dict[str, str], found: bool, check: Check) -> None:
+def test_a_backend_config_file_names_the_state(files: dict[str, str], found: bool, check: Check) -> None:
     """Where a file for -backend-config is beside the root that writes it; else the input is named."""
     _, backend, config = STATES["s3"]
     eks = reads("net", backend, config) + CLUSTER + OWN
@@ -171,7 +171,7 @@ def test_the_file_of_a_partial_backend_names_the_state(files: dict[str, str], fo
     assert ("subnet-too-small" in rules[0], "subnet-too-small" in rules[1]) == (found, not found)
 
 
-def test_the_file_of_a_partial_backend_is_that_of_the_environment(check: Check) -> None:
+def test_the_backend_config_file_of_the_environment_is_used(check: Check) -> None:
     files = {f"net/{name}.tfbackend": f'bucket = "states"\nkey = "net-{name}"\n' for name in ("dev", "prod")}
     files |= {f"net/{name}.tfvars": f'cidr = "10.0.0.0/{bits}"\n' for name, bits in (("dev", 25), ("prod", 16))}
     network = NETWORK.replace('"10.0.0.0/25"', "var.cidr") + 'variable "cidr" {}\n'

@@ -36,7 +36,7 @@ ROWS = [
 ]
 
 
-def test_every_skeleton_is_named_and_every_name_is_one() -> None:
+def test_every_skeleton_file_is_listed_and_every_listed_file_exists() -> None:
     named = {row["file"] for entry in profiles.modules().values() for row in entry["skeletons"]}
     assert named | {row["file"] for row in profiles.unread_modules()["stand_ins"]} == set(FILES)
 
@@ -51,7 +51,7 @@ def test_skeletons_are_formatted_like_terraform_fmt(path: str, terraform: str) -
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_skeleton_declares_every_name_it_uses(path: str) -> None:
+def test_a_skeleton_declares_every_name_it_uses(path: str) -> None:
     """Every reference leads somewhere: whatever a call says, no evaluation error is left in the fields."""
     configuration = missing_modules.load(path)
     assert not configuration.problems
@@ -67,7 +67,7 @@ def test_skeleton_declares_every_name_it_uses(path: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "row"), ROWS)
-def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -> None:
+def test_skeleton_versions_and_defaults_are_valid(source: str, row: dict[str, object]) -> None:
     found = versions.parse(str(row["versions"]))
     assert found is not None
     assert found.low < found.high < versions.ANY.high, "a version that nobody has seen is not known"
@@ -81,7 +81,7 @@ def test_versions_and_defaults_make_sense(source: str, row: dict[str, object]) -
 
 
 @pytest.mark.medium
-def test_fixes_write_no_argument_that_the_version_lacks(write: Write) -> None:
+def test_fixes_write_no_argument_missing_in_the_module_version(write: Write) -> None:
     """Kubenet's successor needs an argument that the module has from 7.5 on."""
     call = 'module "aks" {\n  source  = "Azure/aks/azurerm"\n  version = "%s"\n  prefix  = "x"\n  resource_group_name = "x"\n}\n'
 
@@ -95,7 +95,7 @@ def test_fixes_write_no_argument_that_the_version_lacks(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.name for path in CASES.iterdir()))
-def test_model_of_a_call_equals_its_golden_file(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_of_a_module_call_equals_its_golden_file(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(CASES / case)
     golden(f"modules/{case}.txt", plain(model.as_text(model.collect(Tree(["."]), Config()))))
 
@@ -145,7 +145,9 @@ module "eks" {{
         ("git::ssh://git@example.com/eks.git", "", "", "", "does not know the module git::ssh://git@example.com/eks.git"),
     ],
 )  # fmt: skip
-def test_version_is_found(source: str, version: str, inputs: str, lock: str, chosen: str, write: Write) -> None:
+def test_the_module_version_is_found(
+    source: str, version: str, inputs: str, lock: str, chosen: str, write: Write
+) -> None:
     lines = f'  version = "{version}"' if version else ""
     files = {"main.tf": CALL.format(source=source, lines=lines, inputs=inputs)}
     if lock:
@@ -191,7 +193,7 @@ def test_version_constraints_are_parsed(
 
 
 @pytest.mark.parametrize("constraint", ["main", "", "~> x", "1.2.3.4.5", "latest, 1.0"])
-def test_malformed_constraints_are_refused(constraint: str) -> None:
+def test_malformed_version_constraints_are_refused(constraint: str) -> None:
     assert versions.parse(constraint) is None
 
 
@@ -205,7 +207,7 @@ COPY = {
 }  # fmt: skip
 
 
-def test_a_folder_that_is_the_module_takes_the_skeleton(write: Write) -> None:
+def test_a_call_of_the_local_module_itself_uses_the_skeleton(write: Write) -> None:
     write(COPY)
     data = model.collect(Tree(["."]), Config())
     assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["x"]
@@ -214,14 +216,14 @@ def test_a_folder_that_is_the_module_takes_the_skeleton(write: Write) -> None:
     ]
 
 
-def test_a_folder_that_calls_the_module_is_no_copy(write: Write) -> None:
+def test_a_folder_that_calls_the_module_is_not_a_copy_of_it(write: Write) -> None:
     wrapper = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n  name = "inner"\n  eks_managed_node_groups = { b = {} }\n}\n'
     write(COPY | {"main.tf": wrapper})
     data = model.collect(Tree(["."]), Config())
     assert [cluster["fields"]["name"]["value"] for cluster in data["clusters"]] == ["inner"]
 
 
-def test_a_folder_that_is_not_quite_the_module_is_read(write: Write) -> None:
+def test_a_folder_that_differs_from_the_module_is_read_itself(write: Write) -> None:
     other = COPY["variables.tf"].replace("create_kms_key", "something_else")
     write(COPY | {"variables.tf": other})
     data = model.collect(Tree(["."]), Config())
@@ -230,7 +232,7 @@ def test_a_folder_that_is_not_quite_the_module_is_read(write: Write) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", sorted(path.parent.name for path in CASES.glob("*/main.tf")))
-def test_a_downloaded_copy_changes_nothing(case: str, write: Write) -> None:
+def test_a_downloaded_module_copy_does_not_replace_the_skeleton(case: str, write: Write) -> None:
     text = (CASES / case / "main.tf").read_text()
     write({"main.tf": text})
     before = model.as_json(model.collect(Tree(["."]), Config()))
@@ -299,7 +301,7 @@ def _pool(write: Write, code: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("module", ["eks", "node-group"])
-def test_the_eks_module_18_replaces_one_node_at_a_time(module: str, write: Write) -> None:
+def test_eks_module_18_replaces_one_node_at_a_time(module: str, write: Write) -> None:
     """A third of the nodes is its default from 19.0 on; EKS takes at most 100."""
     found = [
         _pool(write, VERSIONS[module] % version)["parallel_upgrades"] for version in ("18.31.2", "19.0.0", "20.37.2")
@@ -328,7 +330,7 @@ def test_pool_keys_of_the_gke_module_depend_on_its_version(
     ("version", "folder", "reserved"),
     [("34.0.0", "private-cluster", True), ("35.0.0", "private-cluster", False), ("44.2.0", "safer-cluster", True)],
 )
-def test_control_plane_range_depends_on_the_module_version(
+def test_the_control_plane_range_depends_on_the_module_version(
     *, version: str, folder: str, reserved: bool, read: Read
 ) -> None:
     """The modules for private clusters took 10.0.0.0/28 until 35, and safer-cluster still does."""
@@ -337,7 +339,7 @@ def test_control_plane_range_depends_on_the_module_version(
 
 
 @pytest.mark.parametrize(("version", "copies"), [("30.3.0", []), ("31.0.0", [4]), ("44.2.0", [4])])
-def test_shared_gpus_of_the_gke_module_by_version(version: str, copies: list[int], read: Read) -> None:
+def test_gpu_sharing_of_the_gke_module_depends_on_its_version(version: str, copies: list[int], read: Read) -> None:
     keys = 'accelerator_count = 1\n    accelerator_type = "nvidia-tesla-t4"\n    gpu_sharing_strategy = "TIME_SHARING"'
     code = (VERSIONS["gke"] % version).replace("KEY              = true", f"{keys}\n    max_shared_clients_per_gpu = 4")
     assert [known(one) for sharing in read({"main.tf": code}).sharings for one in sharing.slices] == copies
@@ -368,7 +370,7 @@ module "aks" {
 
 
 @pytest.mark.medium
-def test_aks_itself_takes_ephemeral_boot_disks(check: Check) -> None:
+def test_aks_uses_ephemeral_boot_disks_by_default_with_the_avm_module(check: Check) -> None:
     """The module writes by azapi, where no type means AKS's own choice; azurerm would write Managed."""
     assert "slow-boot-disk" not in {finding.rule for finding in check({"main.tf": AVM}).findings}
     slow = AVM.replace("max_count", 'os_disk_type = "Managed", max_count')
@@ -379,7 +381,7 @@ def test_aks_itself_takes_ephemeral_boot_disks(check: Check) -> None:
     ("mode", "addresses"),
     [(None, 16), ("DynamicIndividual", 16), ("StaticBlock", 112)],  # 110 pods take seven blocks of 16
 )
-def test_addresses_of_static_blocks(mode: str | None, addresses: int, read: Read) -> None:
+def test_static_pod_address_blocks_are_counted(mode: str | None, addresses: int, read: Read) -> None:
     subnets = "pod_subnet_id = azurerm_subnet.pods.id, max_pods = 110"
     subnets += f', pod_ip_allocation_mode = "{mode}"' if mode else ""
     code = 'resource "azurerm_subnet" "pods" {\n  name = "pods"\n  address_prefixes = ["10.0.0.0/12"]\n}\n'
@@ -403,7 +405,7 @@ resource "aws_eks_cluster" "train" {
 """
 
 
-def test_default_range_of_the_vpc_module_depends_on_its_version(read: Read) -> None:
+def test_the_default_range_of_the_vpc_module_depends_on_its_version(read: Read) -> None:
     """Until 4.0 it was one that AWS does not take."""
     found = [read({"main.tf": VPC % version}).networks for version in ("3.19.0", "4.0.0", "6.6.0")]
     assert [known(one.cidrs) for (one,) in found] == [("0.0.0.0/0",), ("10.0.0.0/16",), ("10.0.0.0/16",)]

@@ -111,7 +111,9 @@ def test_a_unit_is_a_root_module_with_its_inputs(write: Write) -> None:
         ('dependency.nowhere.outputs.x', "dependency.nowhere.outputs.x is not known: there is no unit in live/prod/no"),
     ],
 )  # fmt: skip
-def test_functions_and_names(expression: str, expected: str, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terragrunt_functions_and_names_are_evaluated(
+    expression: str, expected: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NOWHERE", "never read")
     root = 'locals {\n  path = path_relative_to_include()\n}\ninputs = {\n  own = "parent"\n}\n'
     unit = f"""
@@ -150,7 +152,7 @@ inputs = {{
         ('merge_strategy = "no_merge"', {"b": 3}),
     ],
 )
-def test_includes_are_merged(strategy: str, expected: dict[str, object], write: Write) -> None:
+def test_terragrunt_includes_are_merged(strategy: str, expected: dict[str, object], write: Write) -> None:
     lists = "list = [2]" if "deep" in strategy else ""
     unit = f"""
 include {{
@@ -175,7 +177,7 @@ inputs = {{
     assert size == ("var.eks.size has no value" if "no_merge" in strategy else 7) or "no_merge" in strategy
 
 
-def test_the_last_include_wins_and_may_name_the_module(write: Write) -> None:
+def test_the_last_include_overrides_and_can_set_the_module(write: Write) -> None:
     unit = """
 include "root" { path = find_in_parent_folders("root.hcl") }
 include "env" { path = "${get_terragrunt_dir()}/../_envcommon/eks.hcl" }
@@ -209,7 +211,7 @@ inputs = { cidrs = ["10.0.1.0/24", "10.0.2.0/24"] }
 
 
 @pytest.mark.parametrize("path", [".", "live/eks", "live/eks/terragrunt.hcl"])
-def test_a_dependency_is_followed(path: str, write: Write) -> None:
+def test_a_terragrunt_dependency_is_followed(path: str, write: Write) -> None:
     files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": VPC}
     found = reading(files, write, path).inventory
     (pool,) = found.pools
@@ -221,20 +223,20 @@ def test_a_dependency_is_followed(path: str, write: Write) -> None:
     ]  # fmt: skip
 
 
-def test_mock_outputs_are_no_values(write: Write) -> None:
+def test_mock_outputs_are_not_used_as_values(write: Write) -> None:
     lost = VPC.replace("../../modules/vpc", "git::https://git.example.com/vpc.git")
     files = {"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": lost}
     assert given(files, write) == "dependency.vpc.outputs.cidrs is only known after apply of live/vpc"
 
 
-def test_circular_dependencies_of_units_end(write: Write) -> None:
+def test_circular_dependencies_of_units_are_stopped(write: Write) -> None:
     vpc = VPC.replace('["10.0.1.0/24", "10.0.2.0/24"]', "dependency.eks.outputs.x") + (
         'dependency "eks" {\n  config_path = "../eks"\n}\n'
     )
     assert reading({"live/eks/terragrunt.hcl": EKS, "live/vpc/terragrunt.hcl": vpc}, write).inventory.clusters
 
 
-def test_files_that_read_each_other_end(write: Write) -> None:
+def test_terragrunt_files_that_read_each_other_are_stopped(write: Write) -> None:
     one = 'locals {\n  x = read_terragrunt_config("OTHER.hcl").locals.x\n}\n'
     unit = SOURCE + 'inputs = {\n  name = "a"\n  any = read_terragrunt_config("a.hcl").locals.x\n}\n'
     files = {"a.hcl": one.replace("OTHER", "b"), "b.hcl": one.replace("OTHER", "a")}
@@ -276,7 +278,7 @@ def test_roots_of_terragrunt_units_are_read_once(write: Write) -> None:
     assert sorted(roots) == ["live/eks", "modules/eks", "modules/vpc"]
 
 
-def test_settings_and_flags_win(write: Write) -> None:
+def test_settings_and_flags_override_terragrunt_inputs(write: Write) -> None:
     files = {"eks/terragrunt.hcl": SOURCE + 'inputs = { name = "a", size = 3 }\n', "eks/more.tfvars": "size = 5\n"}
     write({".git/HEAD": "", **MODULES, **files})
     flagged = reader.read(Tree(["."]), Config(variables={"size": "7"})).inventory.pools[0].size.max_nodes
@@ -287,7 +289,7 @@ def test_settings_and_flags_win(write: Write) -> None:
     assert cluster.environment == "live"
 
 
-def test_files_of_variables_that_terraform_is_given(write: Write) -> None:
+def test_var_files_passed_by_terragrunt_are_read(write: Write) -> None:
     unit = """
 terraform {
   source = "../modules/eks"
@@ -301,7 +303,7 @@ inputs = { name = "a", size = 3 }
     assert given({"eks/terragrunt.hcl": unit, "eks/more.tfvars": "size = 5\n"}, write, "size") == 5
 
 
-def test_nothing_outside_of_the_repository_is_read(write: Write) -> None:
+def test_terragrunt_reads_nothing_outside_the_repository(write: Write) -> None:
     unit = SOURCE + 'inputs = {\n  name = "a"\n  any = try(read_terragrunt_config("../../out.hcl").locals.x, "no")\n}\n'
     write({"out.hcl": 'locals {\n  x = "seen"\n}\n'})
     files = {f"repo/{path}": text for path, text in {**MODULES, "eks/terragrunt.hcl": unit, ".git/HEAD": ""}.items()}
@@ -342,7 +344,7 @@ inputs = {
     assert fixed == vpc.replace(old, new), output
 
 
-def test_units_of_a_stack(write: Write) -> None:
+def test_units_of_a_terragrunt_stack_are_read(write: Write) -> None:
     stack = """
 locals {
   size = 30
@@ -401,7 +403,7 @@ unit "eks" {
     assert skipped.remedy == "terragrunt stack generate, then kcheck check live/prod/.terragrunt-stack"
 
 
-def test_a_config_that_reads_itself_ends(write: Write) -> None:
+def test_a_config_that_reads_itself_is_stopped(write: Write) -> None:
     lines = [
         f'  {name} = read_terragrunt_config("terragrunt.hcl").inputs.{name}' for name in ("any", "name", "size", "x")
     ]
@@ -421,7 +423,7 @@ def test_a_config_that_reads_itself_ends(write: Write) -> None:
         "inputs = " + "[" * 2000 + "]" * 2000,
     ],
 )
-def test_hostile_units_are_survived(unit: str, write: Write) -> None:
+def test_hostile_units_cause_no_bug(unit: str, write: Write) -> None:
     stack = 'unit "a" {\n  source = "."\n  path   = "../../.."\n}\nstack "b" {\n  source = "."\n  path   = "."\n}\nunit {}\n'
     write({".git/HEAD": "", **MODULES, "eks/terragrunt.hcl": unit, "stack/terragrunt.stack.hcl": stack})
     assert linter.run(Tree(["."]), Config()).bugs == []
@@ -450,7 +452,7 @@ def regions(content: Mapping[str, str], write: Write) -> dict[str, str]:
     return {one.address: one.region.value if isinstance(one.region, Known) else "?" for one in clusters}
 
 
-def test_providers_that_are_generated_for_each_unit(write: Write) -> None:
+def test_generated_providers_of_each_unit_are_read(write: Write) -> None:
     inputs = 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     unit = 'include "root" {\n  path = find_in_parent_folders("root.hcl")\n}\n' + SOURCE + inputs
     root = (
@@ -477,12 +479,12 @@ def test_providers_that_are_generated_for_each_unit(write: Write) -> None:
         ("contents  =", "content  =", "?"),
     ],
 )
-def test_a_generated_provider(old: str, new: str, region: str, write: Write) -> None:
+def test_a_generated_provider_is_read(old: str, new: str, region: str, write: Write) -> None:
     unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     assert list(regions({"eks/terragrunt.hcl": unit.replace(old, new)}, write).values()) == [region]
 
 
-def test_a_module_may_ask_for_another_generated_provider(write: Write) -> None:
+def test_a_module_can_require_another_generated_provider(write: Write) -> None:
     unit = 'locals {\n  region = "us-east-1"\n}\n' + SOURCE + PROVIDER + 'inputs = {\n  name = "a"\n  size = 1\n}\n'
     module = CLUSTER.replace("var.name\n", "var.name\n  provider = aws.far\n", 1)
     assert list(regions({"eks/terragrunt.hcl": unit, "modules/eks/main.tf": module}, write).values()) == ["ap-south-1"]

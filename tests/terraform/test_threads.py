@@ -31,7 +31,7 @@ resource "x_y" "z" {
 """
 
 
-def test_values_that_two_threads_evaluate_at_a_time_are_known(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_evaluated_by_two_threads_at_once_are_known(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write({"main.tf": CODE})
     (module,) = Loader(Tree(["."]), Config()).roots()
     (instance,) = module.instances("x_y")

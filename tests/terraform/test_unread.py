@@ -62,7 +62,7 @@ def shown() -> Any:
     return model.collect(Tree(["."]), Config())
 
 
-def test_a_module_that_is_not_read_is_said_once(write: Write) -> None:
+def test_an_unread_module_is_reported_once(write: Write) -> None:
     write({"a/main.tf": call("platform", "acme/eks/aws", 'name = "x"'), "b/main.tf": call("b", "acme/eks/aws", "")})
     assert skipped() == [
         Skipped("a/main.tf", "module platform (acme/eks/aws) was not read; it may create clusters", 1, REMEDY),
@@ -102,12 +102,12 @@ def test_unread_modules_are_reported_with_the_objects_they_may_create(
     )
 
 
-def test_networks_matter_where_clusters_are(write: Write) -> None:
+def test_unread_network_modules_matter_only_next_to_clusters(write: Write) -> None:
     write({"main.tf": call("vpc", "acme/vpc/aws", "") + 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'})
     assert [one.reason for one in skipped()] == ["module vpc (acme/vpc/aws) was not read; it may create networks"]
 
 
-def test_arguments_describe_a_cluster_and_its_network(write: Write) -> None:
+def test_arguments_of_an_unread_module_describe_a_cluster_and_its_network(write: Write) -> None:
     write({"main.tf": NETWORK + EKS})
     data = shown()
     (cluster,) = data["clusters"]
@@ -157,7 +157,9 @@ AKS = """
         ("eks", "acme/eks/aws", 'version = "1"\n  kubernetes_version = "1.31"\n  instance_type = "c5.large"\n  max_size = 4', {"c5.large": 4}),
     ],
 )  # fmt: skip
-def test_only_written_pools_are_read(name: str, source: str, body: str, sizes: Mapping[str, int], write: Write) -> None:
+def test_only_written_pools_of_an_unread_module_are_read(
+    name: str, source: str, body: str, sizes: Mapping[str, int], write: Write
+) -> None:
     write({"main.tf": call(name, source, body)})
     found = {}
     for pool in shown()["pools"]:
@@ -180,7 +182,9 @@ def test_only_written_pools_are_read(name: str, source: str, body: str, sizes: M
         ("search", "acme/search-cluster/google", 'name = "x"\n  region = "europe-west4"\n  machine_type = "n2-standard-8"'),
     ],
 )  # fmt: skip
-def test_arguments_that_say_too_little(name: str, source: str, body: str, write: Write) -> None:
+def test_an_unread_module_with_too_few_arguments_gives_no_cluster(
+    name: str, source: str, body: str, write: Write
+) -> None:
     write({"main.tf": call(name, source, body)})
     data = shown()
     assert not data["clusters"]
@@ -189,7 +193,7 @@ def test_arguments_that_say_too_little(name: str, source: str, body: str, write:
 
 
 @pytest.mark.parametrize("cidr", ['address_prefixes = ["10.0.0.0/22"]', 'subnet_cidr = "10.0.0.0/22"'])
-def test_azure_subnet_gets_its_range_from_the_module_call(cidr: str, write: Write) -> None:
+def test_an_azure_subnet_gets_its_range_from_the_module_call(cidr: str, write: Write) -> None:
     subnet = call("nodes_subnet", "acme/subnet/azurerm", f'virtual_network_name = "v"\n  {cidr}')
     cluster = """
 resource "azurerm_kubernetes_cluster" "main" {
@@ -212,13 +216,13 @@ resource "azurerm_kubernetes_cluster" "main" {
     assert found == ["Subnet 10.0.0.0/22 is full at 29 of 200 nodes"]
 
 
-def test_the_cloud_is_that_of_the_only_provider(write: Write) -> None:
+def test_the_only_provider_decides_the_cloud_of_an_unread_module(write: Write) -> None:
     body = 'kubernetes_version = "1.31"\n  subnet_ids = ["s"]\n  vnet_subnet_id = "s"\n  network_plugin = "azure"'
     write({"main.tf": call("k8s", "git::https://git.acme.example/k8s.git", body) + 'provider "azurerm" {}\n'})
     assert [cluster["id"] for cluster in shown()["clusters"]] == ["aks/module.k8s.azurerm_kubernetes_cluster.this"]
 
 
-def test_stand_ins_declare_their_inputs() -> None:
+def test_stand_in_modules_declare_their_inputs() -> None:
     for entry in profiles.unread_modules()["stand_ins"]:
         declared = missing_modules.load(entry["file"]).variables.keys()
         assert entry["inputs"].keys() | {"given"} <= declared | {"given"}

@@ -123,7 +123,7 @@ def test_values_equal_the_recorded_ones_of_terraform(scope: Scope) -> None:
 
 
 @pytest.mark.slow
-def test_terraform_says_the_same(terraform: str, scope: Scope, tmp_path: Path) -> None:
+def test_terraform_gives_the_same_values(terraform: str, scope: Scope, tmp_path: Path) -> None:
     """Other expressions than those that are stored."""
     expressions = list(Grammar(11).expressions(700))[400:]
     assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
@@ -165,7 +165,7 @@ def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope
 @pytest.mark.parametrize(("pattern", "expected"), [
     ("(a)(b)?", ["tuple", ["string", "string"]]), ("(?P<x>a)(?P<y>b)?", ["object", {"x": "string", "y": "string"}]),
 ])  # fmt: skip
-def test_groups_that_match_nothing_are_null_strings(pattern: str, expected: object, scope: Scope) -> None:
+def test_regex_groups_that_match_nothing_are_null_strings(pattern: str, expected: object, scope: Scope) -> None:
     assert answer(f'regex("{pattern}", "a")', scope)["type"] == expected
 
 
@@ -177,7 +177,7 @@ def test_an_expression_refused_in_a_part_has_no_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("second", "unifies"), [("[1]", False), ("{}", False), ('"a"', True), ("true", False)])
-def test_defaults_of_any_type_must_unify(second: str, unifies: bool, tmp_path: Path) -> None:
+def test_defaults_of_type_any_must_unify(second: str, unifies: bool, tmp_path: Path) -> None:
     """Terraform 1.11: cannot find a common base type for all elements."""
     default = f"{{ p = {{ x = 1 }}, q = {{ x = {second} }} }}"
     code = f'variable "a" {{\n  type = map(object({{ x = optional(any) }}))\n  default = {default}\n}}\n'
@@ -186,14 +186,14 @@ def test_defaults_of_any_type_must_unify(second: str, unifies: bool, tmp_path: P
     assert isinstance(module.variable("a"), Unknown) is not unifies
 
 
-def test_deep_nesting_is_unknown_and_not_an_error(scope: Scope) -> None:
+def test_a_deeply_nested_expression_is_unknown_and_not_an_error(scope: Scope) -> None:
     deep = "[" * 5000 + "]" * 5000
     assert answer(f'try(jsondecode("{deep}"), "caught")', scope).get("value") is None
     assert answer(f'try(yamldecode("{deep}"), "caught")', scope).get("value") is None
 
 
 @pytest.mark.skipif("KCHECK_UPDATE" not in os.environ, reason="KCHECK_UPDATE=1 asks Terraform again")
-def test_stored_answers_are_asked_of_terraform_again(terraform: str, tmp_path: Path) -> None:
+def test_terraform_still_gives_the_stored_answers(terraform: str, tmp_path: Path) -> None:
     expressions = list(dict.fromkeys([*MORE, *Grammar(5).expressions(COUNT)]))
     answers = [one for one in ask(terraform, MODULE, expressions, tmp_path) if len(json.dumps(one)) < 1500]
     STORED.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers))

@@ -41,7 +41,7 @@ variable "any" { type = any }
     ],
 )
 @pytest.mark.parametrize("way", ["--var", "TF_VAR_"])
-def test_texts_are_read_as_the_type_says(
+def test_variable_texts_are_read_by_their_type(
     given: str, expected: Any, way: str, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write({"main.tf": DECLARED})
@@ -100,7 +100,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
-def test_flags_reach_the_rules(write: Write) -> None:
+def test_var_flags_reach_the_rules(write: Write) -> None:
     write({"main.tf": SIZED})
     output = CliRunner().invoke(cli, ["check", "--var", "size=1500"]).output
     assert "free-control-plane" in output
@@ -118,7 +118,7 @@ def test_flags_reach_the_rules(write: Write) -> None:
         ),
     ],
 )
-def test_says_how_to_give_a_value(files: dict[str, str], hint: str, write: Write) -> None:
+def test_a_missing_value_is_reported_with_the_way_to_set_it(files: dict[str, str], hint: str, write: Write) -> None:
     write({"main.tf": SIZED, "kcheck.yaml": "clusters: [{root: .}]\n", **files})
     result = linter.run(Tree(["."]), settings.load(["."]))
     assert "var.size has no value" in [one.reason for one in result.judged.inputs]
@@ -133,20 +133,20 @@ variable "later" { default = 1 }
 
 
 @pytest.mark.parametrize("name", ["a.auto.tfvars", "terraform.tfvars", "a.auto.tfvars.json"])
-def test_a_file_that_cannot_be_read_may_set_what_no_later_file_sets(name: str, write: Write) -> None:
+def test_an_unreadable_var_file_may_set_what_no_later_file_sets(name: str, write: Write) -> None:
     write({"main.tf": SET, name: b"\0GITCRYPT\0", "b.auto.tfvars": "later = 2\n"})
     assert evaluate("var.later", ".", Config())["value"] == 2
     assert evaluate("var.own", ".", Config())["reason"] == f"{name}, which could not be read, may set it"
 
 
-def test_unrequested_variable_file_sets_nothing(write: Write) -> None:
+def test_an_unrequested_var_file_sets_nothing(write: Write) -> None:
     write({"main.tf": SIZED.replace("var.size", "3"), "secret.tfvars": b"\0GITCRYPT\0"})
     result = linter.run(Tree(["."]), Config())
     assert not result.undecided
     assert [one.path for one in result.judged.skipped] == ["secret.tfvars"]
 
 
-def test_a_link_to_nothing_is_named(write: Write) -> None:
+def test_a_dangling_var_file_link_is_reported(write: Write) -> None:
     write({"main.tf": SIZED.replace("var.size", "3")})
     Path("env.auto.tfvars").symlink_to("nowhere.tfvars")
     Path("pools.tf").symlink_to("nowhere.tf")
@@ -155,7 +155,7 @@ def test_a_link_to_nothing_is_named(write: Write) -> None:
     assert {one.reason for one in result.judged.inputs} == {"pools.tf could not be read"}
 
 
-def test_an_environment_is_not_called_terraform(write: Write) -> None:
+def test_an_environment_is_named_by_its_folder_and_not_by_terraform_tfvars(write: Write) -> None:
     write({"main.tf": SIZED, "env/test/terraform.tfvars": "size = 3\n", "env/prod.tfvars": "size = 4\n"})
     clusters = reader.read(Tree(["."]), Config()).inventory.clusters
     assert [one.environment for one in clusters] == ["prod", "test"]
@@ -164,7 +164,7 @@ def test_an_environment_is_not_called_terraform(write: Write) -> None:
 LARGE = {"main.tf": SIZED, "envs/dev.tfvars": "size = 3\n", "envs/prod.tfvars": "size = 1500\n"}
 
 
-def test_variable_files_beside_a_root_are_environments(write: Write) -> None:
+def test_var_files_next_to_a_root_are_environments(write: Write) -> None:
     write(LARGE)
     output = CliRunner().invoke(cli, ["check", "--select", "free-control-plane"]).output
     assert output.count("free-control-plane:") == 1
@@ -180,7 +180,7 @@ def test_variable_files_beside_a_root_are_environments(write: Write) -> None:
         ([], {"kcheck.yaml": "clusters: [{root: ., var_files: [envs/dev.tfvars]}]\n"}),
     ],
 )
-def test_environments_are_narrowed(arguments: list[str], more: dict[str, str], write: Write) -> None:
+def test_flags_and_settings_narrow_the_environments(arguments: list[str], more: dict[str, str], write: Write) -> None:
     write({**LARGE, **more})
     output = CliRunner().invoke(cli, ["check", *arguments]).output
     assert "free-control-plane" not in output
@@ -198,12 +198,12 @@ def test_environments_are_narrowed(arguments: list[str], more: dict[str, str], w
         ("prod.tfvars", "other = 3\n", False),
     ],
 )
-def test_which_files_are_environments(path: str, text: str, judged: bool, write: Write) -> None:
+def test_only_some_var_files_are_taken_for_environments(path: str, text: str, judged: bool, write: Write) -> None:
     write({"main.tf": SIZED.replace("  type = number", "  default = 2"), path: text})
     assert (f"environments: {path};" in CliRunner().invoke(cli, ["check"]).output) == judged
 
 
-def test_files_below_a_root_are_nearer_than_others(write: Write) -> None:
+def test_var_files_below_a_root_are_preferred(write: Write) -> None:
     files = {"infra/main.tf": SIZED, "envs/other.tfvars": "size = 1500\n"}
     write(files)
     assert "environments of infra: envs/other.tfvars;" in CliRunner().invoke(cli, ["check"]).output
@@ -233,7 +233,7 @@ def test_more_than_a_dozen_environments_are_named(write: Write) -> None:
         ("size", "--var size: give a name and a value, such as --var size=100"),
     ],
 )
-def test_a_malformed_var_flag_is_a_usage_error(flag: str, message: str, write: Write) -> None:
+def test_a_malformed_var_option_is_a_usage_error(flag: str, message: str, write: Write) -> None:
     write({"main.tf": SIZED})
     run = CliRunner().invoke(cli, ["check", "--var", flag])
     assert run.exit_code == 2

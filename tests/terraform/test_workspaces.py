@@ -101,7 +101,7 @@ SHARED = (
         ),
     ],
 )  # fmt: skip
-def test_a_few_workspaces_are_judged_each(size: str, more: str, expected: dict[str, int], write: Write) -> None:
+def test_a_few_workspaces_are_each_judged(size: str, more: str, expected: dict[str, int], write: Write) -> None:
     write({"main.tf": GROUP.replace("SIZE", size) + more, "env/blue.yaml": "size: 30\n", "env/green.yaml": "size: 40"})
     assert maxima() == expected
 
@@ -109,7 +109,7 @@ def test_a_few_workspaces_are_judged_each(size: str, more: str, expected: dict[s
 BY_KEY = GROUP.replace("SIZE", "local.sizes[terraform.workspace]") + "locals {\n  sizes = { dev = 3, prod = 300 }\n}\n"
 
 
-def test_a_chosen_workspace_is_the_only_one(write: Write) -> None:
+def test_only_a_chosen_workspace_is_judged(write: Write) -> None:
     write({"main.tf": BY_KEY})
     assert maxima(Config(workspace="prod")) == {"": 300}
     entries = (Environment(".", "live", workspace="prod"), Environment(".", "dev"))
@@ -120,14 +120,14 @@ def test_a_chosen_workspace_is_the_only_one(write: Write) -> None:
     )
 
 
-def test_many_workspaces_are_named(write: Write) -> None:
+def test_many_workspaces_are_named_and_not_judged(write: Write) -> None:
     many = ", ".join(f"w{number} = {number}" for number in range(5))
     write({"main.tf": BY_KEY.replace("dev = 3, prod = 300", many)})
     reason = "terraform.workspace has no value; set --workspace NAME (w0, w1, w2, w3, w4)"
     assert maxima() == {"": reason}
 
 
-def test_names_and_tags_make_no_environments(write: Write) -> None:
+def test_workspace_names_in_names_and_tags_make_no_environments(write: Write) -> None:
     tagged = 'resource "aws_vpc" "main" {\n  tags = { env = terraform.workspace == "prod" ? "live" : "play" }\n}\n'
     named = GROUP.replace('"main"\n  role', '"main-${terraform.workspace}"\n  role')
     write({"main.tf": named.replace("SIZE", "3") + tagged})
@@ -138,7 +138,7 @@ SIZED = 'variable "size" {}\n' + GROUP.replace("SIZE", "var.size").replace('"gpu
 
 
 @pytest.mark.parametrize("where", ["envs/{}.tfvars", "{}.tfvars", "envs/{}/terraform.tfvars", "../vars/{}.tfvars.json"])
-def test_files_called_like_a_workspace_are_its_variables(where: str, write: Write) -> None:
+def test_var_files_named_like_a_workspace_give_its_variables(where: str, write: Write) -> None:
     files = {}
     for name, size in {"dev": 3, "prod": 300}.items():
         path = f"infra/{where.format(name)}".replace("infra/../", "")
@@ -148,7 +148,7 @@ def test_files_called_like_a_workspace_are_its_variables(where: str, write: Writ
     assert maxima(Config(workspace="prod")) == {"": 300}
 
 
-def test_a_file_that_is_given_chooses_its_workspace(write: Write) -> None:
+def test_a_given_var_file_chooses_its_workspace(write: Write) -> None:
     more = 'variable "size" {}\nlocals {\n  live = terraform.workspace == "prod"\n}\n'
     write({"main.tf": GROUP.replace("SIZE", "local.live ? var.size : 2") + more, "envs/prod.tfvars": "size = 300\n"})
     assert maxima() == {"default": 2, "prod": 300}
@@ -160,7 +160,7 @@ def test_a_child_module_has_the_workspace_of_its_root(write: Write) -> None:
     assert maxima() == {"dev": 3, "prod": 300}
 
 
-def test_a_cause_of_all_workspaces_is_one_finding(check: Check) -> None:
+def test_a_finding_common_to_all_workspaces_is_reported_once(check: Check) -> None:
     result = check({"main.tf": BY_KEY.replace("desired_size = 0", "desired_size = 0\n  broken = {}")})
     spans = [(finding.rule, finding.span) for finding in result.findings]
     assert len(spans) == len(set(spans))

@@ -67,7 +67,7 @@ def test_compiled_expressions_equal_the_text(subject: str) -> None:
         assert cel.evaluate(found, nothing) == cel.evaluate(written, nothing)
 
 
-def test_expressions_are_the_same_in_each_build() -> None:
+def test_compiled_expressions_are_equal_in_each_build() -> None:
     texts = ["pool.a.exists(x, x.b == 1) && has(pool.c)", "pool.map(x, x.a > 1 ? 'b' : \"c\" + x.d)"]
     for text in texts:
         once, again = (cel.compile.__wrapped__(text, ("pool", "limits")) for _ in range(2))
@@ -77,7 +77,7 @@ def test_expressions_are_the_same_in_each_build() -> None:
         assert len(stored.serialized) == len(once.serialized)
 
 
-def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expressions_compiled_by_another_runtime_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "expressions" / "pool-limits.msgpack"
     path.parent.mkdir()
     path.write_bytes(bundled.packed(("cel_expr_python-0.0.1.dist-info", {"1 + 1": b""})))
@@ -87,7 +87,7 @@ def test_expressions_of_another_runtime_are_left_alone(tmp_path: Path, monkeypat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_wheel_says_the_same(form: str, folder: Path) -> None:
+def test_a_wheel_prints_the_same_as_a_checkout(form: str, folder: Path) -> None:
     def output(compiled: object) -> str:
         code = f"from kcheck.text import bundled; bundled.COMPILED = {str(compiled)!r}; import kcheck.commands.cli; kcheck.commands.cli.main()"
         command = [sys.executable, "-c", code, "check", ".", "--fail-on=never", f"--format={form}"]
@@ -96,7 +96,7 @@ def test_a_wheel_says_the_same(form: str, folder: Path) -> None:
     assert output(folder) == output("nowhere")
 
 
-def test_yaml_is_read_in_a_checkout() -> None:
+def test_a_checkout_reads_the_yaml_files() -> None:
     assert not Path(bundled.COMPILED).exists()
 
 
@@ -104,7 +104,7 @@ def test_yaml_is_read_in_a_checkout() -> None:
     "damaged",
     [b"", b"kch", bundled.packed({"a": 1})[:-1], bundled.packed({"a": 1})[:-1] + b"x", b"\0\0\0\0\1"],
 )
-def test_a_damaged_file_is_left_alone(damaged: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_compiled_file_is_ignored(damaged: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "profiles" / "mechanisms.yaml.msgpack"
     path.parent.mkdir()
     path.write_bytes(damaged)

@@ -29,7 +29,7 @@ def wait(seconds: float) -> None:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
-def test_who_was_ended_by_the_timer_may_report() -> None:
+def test_work_ended_by_the_timer_can_still_report() -> None:
     deadline.start(0.02)
     with pytest.raises(deadline.DeadlineError):
         wait(30)
@@ -37,7 +37,7 @@ def test_who_was_ended_by_the_timer_may_report() -> None:
 
 
 @pytest.mark.slow
-def test_who_was_ended_between_two_units_hears_no_timer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_ended_between_two_units_gets_no_second_timer(monkeypatch: pytest.MonkeyPatch) -> None:
     deadline.start(0.3)
     with monkeypatch.context() as later:
         later.setattr(time, "monotonic", lambda: time.perf_counter() + 1e9)

@@ -12,14 +12,14 @@ import pytest
 from kcheck.text.regex import late
 
 
-def test_patterns_of_late_imports_are_those_of_re() -> None:
+def test_lazily_compiled_patterns_behave_as_those_of_re() -> None:
     with late():
         pattern = re.compile(r"(\d+) nodes?", re.IGNORECASE)
     assert type(pattern) is not re.Pattern
     assert [match.group(1) for match in pattern.finditer("1 Node, 20 nodes")] == ["1", "20"]
 
 
-def test_late_ends_where_an_import_fails() -> None:
+def test_lazy_compilation_ends_if_an_import_fails() -> None:
     compile_now = re.compile
     with pytest.raises(ModuleNotFoundError), late():
         import_module("kcheck.nowhere")
@@ -27,7 +27,7 @@ def test_late_ends_where_an_import_fails() -> None:
 
 
 @pytest.mark.medium
-def test_yaml_compiles_no_pattern_until_one_is_used() -> None:
+def test_importing_yaml_compiles_no_pattern() -> None:
     code = (
         "import kcheck.text.syntax.yaml, yaml\n"
         "from kcheck.text.regex import regex\n"

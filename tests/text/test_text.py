@@ -31,7 +31,7 @@ def test_line_has_no_line_end_and_no_byte_order_mark() -> None:
     assert source.newline == "\r\n"
 
 
-def test_apply_keeps_other_bytes() -> None:
+def test_applying_an_edit_keeps_other_bytes() -> None:
     source = Source("f", b"a = 1\r\nb = 2")
     edits = [Edit(source.span(4, 5), "10"), Edit(source.span(11, 12), "20"), Edit(source.span(4, 5), "10")]
     assert apply(source.data, edits) == b"a = 10\r\nb = 20"
@@ -51,7 +51,7 @@ def test_overlapping_edits_are_refused() -> None:
 @given(
     st.binary(max_size=80), st.lists(st.tuples(st.integers(0, 80), st.integers(0, 8), st.text(max_size=3)), max_size=5)
 )
-def test_bytes_outside_edits_stay(data: bytes, wanted: list[tuple[int, int, str]]) -> None:
+def test_bytes_outside_edits_do_not_change(data: bytes, wanted: list[tuple[int, int, str]]) -> None:
     source = Source("f", data)
     edits, end = [], 0
     for start, length, text in sorted(wanted):

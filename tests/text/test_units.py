@@ -15,7 +15,7 @@ def test_numbers_are_rounded_up_as_people_write_them(count: int, written: int) -
 
 
 @given(st.integers(0, 100_000))
-def test_rounding_never_gives_less_and_little_more(count: int) -> None:
+def test_rounding_up_never_lowers_a_number_and_adds_little(count: int) -> None:
     assert count <= round_up(count) <= max(count + 4, count * 1.1)
     assert round_up(round_up(count)) == round_up(count)
 

@@ -12,7 +12,7 @@ KEY, MAP = FILE.span(0, 4), FILE.span(6, 8)
 WRITTEN = Origin((KEY,), missing=Missing(MAP, ("replicas",)))
 
 
-def test_an_absent_value_has_the_origin_that_its_place_makes() -> None:
+def test_an_absent_value_has_the_origin_of_its_place() -> None:
     absent = Unset(KEY, MAP, ("replicas",))
     assert absent.origin == WRITTEN
     assert absent == Unset(WRITTEN)

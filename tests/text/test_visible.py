@@ -29,7 +29,7 @@ HONEST = [
 
 
 @pytest.mark.parametrize("text", HONEST)
-def test_honest_text_stays(text: str) -> None:
+def test_harmless_text_is_not_escaped(text: str) -> None:
     assert visible(text) == escaped(text) == visible_lines(text) == text
     assert json.loads(escape.json_text(text, indent=1)) == text
 
@@ -54,7 +54,7 @@ def test_control_and_invisible_characters_are_escaped(text: str, shown: str) -> 
     assert visible(shown) == shown
 
 
-def test_lines_stay_lines_with_their_tabs() -> None:
+def test_line_ends_and_tabs_are_kept() -> None:
     text = "a\tb\n\t::x\x1b[1mbold\x1b[0m"
     assert visible_lines(text) == "a\tb\n\t\\x3a:x\\x1b[1mbold\\x1b[0m"
 
@@ -67,7 +67,7 @@ def test_json_keeps_every_character(text: str) -> None:
     assert visible_lines(document) == document
 
 
-def test_json_has_no_half_of_a_pair() -> None:
+def test_json_contains_no_lone_surrogate() -> None:
     assert json.loads(escape.json_text(["\udcff"], indent=1)) == ["\\udcff"]
 
 
@@ -79,17 +79,17 @@ def test_json_has_no_half_of_a_pair() -> None:
         ("#12 GH-3 www.x.org", r"\#&#8203;12 GH-&#8203;3 www\.x.org"),
     ],
 )
-def test_markdown_shows_text_as_it_is(text: str, shown: str) -> None:
+def test_markdown_shows_text_unchanged(text: str, shown: str) -> None:
     assert escape.markdown(text) == shown
 
 
-def test_markdown_code_ends_where_the_text_does() -> None:
+def test_markdown_code_cannot_be_closed_by_its_text() -> None:
     assert escape.markdown_code("a.tf:1") == "`a.tf:1`"
     assert escape.markdown_code("a`b``c") == "``` a`b``c ```"
     assert escape.markdown_code("a|b\\") == r"a\|b\\"
 
 
-def test_a_link_leads_to_a_page_of_the_web() -> None:
+def test_only_web_addresses_become_links() -> None:
     assert escape.markdown_link("a]", "https://x.y/z#w") == r"[a\]](https://x.y/z#w)"
     assert escape.markdown_link("a", "javascript:x") == escape.markdown_link("a", "https://x.y/) b") == "a"
 
@@ -118,6 +118,6 @@ def test_markup_is_text_in_html_and_xml(text: str) -> None:
     assert len(page) == 0
 
 
-def test_a_command_of_github_ends_where_its_message_does() -> None:
+def test_a_github_command_cannot_be_extended_by_its_message() -> None:
     line = escape.workflow_command("error", {"file": "::a,b:c%\n.tf"}, ["x\n::y%0A", "z"])
     assert line == "::error file=%3A%3Aa%2Cb%3Ac%25\\n.tf::x\\n::y%250A%0Az"

@@ -104,7 +104,7 @@ KUSTOMIZE = {
 
 
 @pytest.mark.parametrize("case", KUSTOMIZE)
-def test_kustomizations_outside_are_not_read(repository: Path, asked: list[str], case: str) -> None:
+def test_kustomizations_outside_the_repository_are_not_read(repository: Path, asked: list[str], case: str) -> None:
     add(repository, {"kustomization.yaml": KUSTOMIZE[case], "own.yaml": POD % "own"})
     found = run("check", ".", "--show-undecided", "--info")
     assert SECRET not in found.output
@@ -143,7 +143,7 @@ def test_links_out_of_the_repository_are_not_followed(
         assert "outside of the repository; --allow-outside" in found.output
 
 
-def test_a_given_path_may_be_a_link_that_a_stranger_made(repository: Path, asked: list[str]) -> None:
+def test_a_given_path_that_is_a_hostile_link_is_not_followed(repository: Path, asked: list[str]) -> None:
     add(repository, {"main.tf": CLUSTER}, {"k8s": "../outside", "pod.yaml": "../outside/pod.yaml"})
     for path in ("k8s", "pod.yaml", "k8s/pod.yaml"):
         found = run("check", path)
@@ -154,7 +154,7 @@ def test_a_given_path_may_be_a_link_that_a_stranger_made(repository: Path, asked
     assert asked == []
 
 
-def test_a_link_of_the_user_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_made_by_the_user_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add(tmp_path, {"real/main.tf": CLUSTER, "real/.git/HEAD": ""}, {"mine": "real"})
     monkeypatch.chdir(tmp_path)
     assert "node limit of the cluster" in run("capacity", "mine").output
@@ -168,7 +168,9 @@ MODULES = {
 
 
 @pytest.mark.parametrize("case", MODULES)
-def test_modules_outside_are_not_read(repository: Path, tmp_path: Path, asked: list[str], case: str) -> None:
+def test_modules_outside_the_repository_are_not_read(
+    repository: Path, tmp_path: Path, asked: list[str], case: str
+) -> None:
     listed = '{"Modules": [{"Key": "x", "Source": "registry.terraform.io/terraform-aws-modules/eks/aws", "Dir": "%s"}]}'
     module = f'module "x" {{\n  source = "{MODULES[case].format(outside=tmp_path / "outside")}"\n}}\n'
     add(
@@ -189,7 +191,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_functions_read_no_files_outside(repository: Path, asked: list[str], call: str) -> None:
+def test_functions_read_no_files_outside_the_repository(repository: Path, asked: list[str], call: str) -> None:
     add(repository, {"main.tf": ""}, {"in": "../outside"})
     found = run("eval", call)
     assert SECRET not in found.output
@@ -198,7 +200,7 @@ def test_functions_read_no_files_outside(repository: Path, asked: list[str], cal
     assert "is outside of the repository" in found.output
 
 
-def test_a_device_is_no_file_that_was_not_read(repository: Path) -> None:
+def test_a_device_file_is_not_reported_as_outside_the_repository(repository: Path) -> None:
     add(repository, {"main.tf": CLUSTER.replace('"train"', 'file("/dev/null")')}, {"job.yaml": "/dev/null"})
     assert "--allow-outside" not in run("check", ".", "--show-undecided").output
 
@@ -214,7 +216,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_terragrunt_files_outside_are_not_read(repository: Path, asked: list[str], unit: str) -> None:
+def test_terragrunt_files_outside_the_repository_are_not_read(repository: Path, asked: list[str], unit: str) -> None:
     add(repository, {"unit/terragrunt.hcl": f"{unit}\ninputs = local\n", "unit/main.tf": VARIABLE})
     assert SECRET not in run("check", ".", "--show-undecided").output
     assert asked == []
@@ -232,7 +234,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("case", SETTINGS)
-def test_settings_cannot_lead_out(repository: Path, asked: list[str], case: str) -> None:
+def test_settings_cannot_allow_files_outside_the_repository(repository: Path, asked: list[str], case: str) -> None:
     add(repository, {"main.tf": VARIABLE, "kcheck.yaml": SETTINGS[case]}, {"in": "../outside"})
     for command in ("check", "capacity", "fix"):
         found = run(command, ".")
@@ -265,7 +267,7 @@ def test_rules_and_baselines_outside_the_repository_are_refused(repository: Path
     assert (repository / "../outside/baseline.json").read_text() == OUTSIDE["baseline.json"]
 
 
-def test_the_command_line_can_lead_out(repository: Path) -> None:
+def test_the_command_line_can_allow_files_outside_the_repository(repository: Path) -> None:
     add(repository, {"main.tf": VARIABLE, "kcheck.yaml": "var_files: [../outside/own.tfvars]\n"})
     assert SECRET in run("show", ".", "--allow-outside", "../outside").output
     (repository / "kcheck.yaml").unlink()
@@ -296,7 +298,7 @@ def test_reports_are_not_written_through_links_out_of_the_repository(repository:
     assert run("check", ".", "--output-file", f"json={repository / '../mine.json'}").exit_code in (0, 1)
 
 
-def test_the_boundary_is_the_repository_or_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_boundary_is_the_repository_or_else_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = os.path.realpath(tmp_path)
     add(tmp_path, {"a/.git/HEAD": "", "a/b/x.tf": "", "c/x.tf": "", "ab/x.tf": ""})
     monkeypatch.chdir(tmp_path / "a/b")

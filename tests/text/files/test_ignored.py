@@ -35,7 +35,7 @@ def read(*paths: str) -> tuple[list[str], list[str]]:
         ({".gitignore": "*.yaml", "apps/.gitignore": "!c.yaml"}, "apps/c e", ["a.yaml: in .gitignore, and 2 more"]),
     ],
 )
-def test_manifests_in_gitignore_are_left_out(files: dict[str, str], left: str, note: list[str], write: Write) -> None:
+def test_manifests_in_gitignore_are_not_read(files: dict[str, str], left: str, note: list[str], write: Write) -> None:
     write(TREE | files)
     found, notes = read(".")
     assert [name.rpartition(".")[0] for name in found] == left.split()
@@ -43,18 +43,18 @@ def test_manifests_in_gitignore_are_left_out(files: dict[str, str], left: str, n
     assert [text.partition(":")[2] for text in notes] == [text.partition(":")[2] for text in note]
 
 
-def test_named_files_and_variables_are_read(write: Write) -> None:
+def test_explicitly_named_files_and_var_files_are_read(write: Write) -> None:
     write(TREE | {".gitignore": "*.yaml\n*.tfvars\n", "x.tfvars": "a = 1\n", "main.tf": 'variable "a" {}\n'})
     assert read("a.yaml") == (["a.yaml"], [])
     assert [path.rpartition("/")[2] for path in Tree(["."]).variables] == ["x.tfvars"]
 
 
-def test_without_a_repository_nothing_is_left_out(write: Write) -> None:
+def test_gitignore_counts_only_inside_a_repository(write: Write) -> None:
     write({"a.yaml": POD, ".gitignore": "*.yaml\n"})
     assert read(".")[0] == ["a.yaml"]
 
 
-def test_patterns_for_others_import_nothing(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unrelated_gitignore_patterns_import_no_library(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """As pathspec takes 27 ms, and nearly every repository has such patterns."""
     folder = write({".gitignore": "*.log\n.terraform/\n*.tfstate*\n/dist\ncrash.*.log\n"})
     monkeypatch.setitem(sys.modules, "pathspec", None)

@@ -80,7 +80,7 @@ def test_diffs_of_files_with_any_name_apply(name: str, fresh: bool, tmp_path: Pa
         ("# ##[error]owned", " # \\x23#[error]owned"),
     ],
 )
-def test_control_characters_are_escaped_and_the_patch_does_not_apply(line: str, shown: str, tmp_path: Path) -> None:
+def test_control_characters_in_a_diff_are_escaped_and_it_does_not_apply(line: str, shown: str, tmp_path: Path) -> None:
     old = f"a = 1\nb = 2\n{line}\n".encode()
     text, exact = applied(tmp_path, "main.tf", old, old.replace(b"b = 2", b"b = 20"))
     assert not exact

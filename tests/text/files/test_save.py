@@ -34,7 +34,7 @@ def names(folder: Path) -> list[str]:
 
 
 @windows
-def test_mode_is_kept_and_no_temporary_file_is_left(tmp_path: Path) -> None:
+def test_saving_keeps_the_file_mode_and_leaves_no_temporary_file(tmp_path: Path) -> None:
     wanted = file(tmp_path / "main.tf")
     (tmp_path / "main.tf").chmod(0o640)
     save.save([wanted])
@@ -83,7 +83,7 @@ def test_nothing_is_written_if_the_disk_is_full(tmp_path: Path, monkeypatch: pyt
     assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [b"old\n", b"old\n"]
 
 
-def test_an_error_names_the_files_already_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_error_names_the_files_already_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = [file(tmp_path / "a.tf"), file(tmp_path / "b.tf"), file(tmp_path / "c.tf")]
     replace = os.replace
 
@@ -99,7 +99,7 @@ def test_an_error_names_the_files_already_written(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "a.tf").read_bytes() == b"new\n"
 
 
-def test_new_files_get_their_folders_and_the_usual_mode(tmp_path: Path) -> None:
+def test_new_files_get_folders_and_the_usual_mode(tmp_path: Path) -> None:
     new = File(str(tmp_path / "a" / "b" / "c.yml"), "a/b/c.yml", b"", b"new\n", fresh=True)
     save.save([file(tmp_path / "old.tf"), new])
     assert (tmp_path / "a" / "b" / "c.yml").read_bytes() == b"new\n"
@@ -108,7 +108,7 @@ def test_new_files_get_their_folders_and_the_usual_mode(tmp_path: Path) -> None:
     assert names(tmp_path / "a" / "b") == ["c.yml"]
 
 
-def test_new_file_never_replaces_one_created_meanwhile(tmp_path: Path) -> None:
+def test_a_new_file_never_replaces_one_created_meanwhile(tmp_path: Path) -> None:
     mine = file(tmp_path / "c.yml", b"mine\n")
     with pytest.raises(SaveError, match=r"nothing written: c\.yml exists now; run again"):
         save.save([file(tmp_path / "old.tf"), mine._replace(fresh=True)])
@@ -128,7 +128,7 @@ def test_no_new_folder_is_left_if_a_file_cannot_be_written(tmp_path: Path, monke
     assert names(tmp_path) == []
 
 
-def test_new_file_in_a_diff_applies_with_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_apply_accepts_a_new_file_in_a_diff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new = File(str(tmp_path / "a" / "c.yml"), "a/c.yml", b"", b"one\ntwo", fresh=True)
     text = save.diff(new).text.encode()
@@ -170,7 +170,7 @@ def killed(moment: int, code: str, *arguments: str) -> bool:
 
 @pytest.mark.medium
 @windows
-def test_killed_at_any_moment_each_file_is_old_or_new(tmp_path: Path) -> None:
+def test_a_killed_save_leaves_each_file_old_or_new(tmp_path: Path) -> None:
     """Every moment of a run over three files."""
     states = set()
     for moment in range(100):
@@ -207,7 +207,7 @@ spec:
 
 @pytest.mark.slow
 @windows
-def test_killed_in_a_run_over_many_files_each_is_old_or_new(write: Write) -> None:
+def test_a_killed_save_of_many_files_leaves_each_old_or_new(write: Write) -> None:
     old = {f"job-{number}.yaml": JOB.format(number=number) for number in range(MANY)}
     states = []
     for moment in (10, *(MANY * tenths // 10 for tenths in (28, 42, 52))):
@@ -235,7 +235,7 @@ def gone_process() -> int:
 
 
 @windows
-def test_next_run_removes_files_of_a_killed_run(tmp_path: Path) -> None:
+def test_the_next_run_removes_temporary_files_of_a_killed_run(tmp_path: Path) -> None:
     left = [f".kcheck-{gone_process()}-abcd_123.tmp", f".kcheck-{os.getpid()}-abcd_123.tmp"]
     kept = [f".kcheck-{os.getppid()}-abcd_123.tmp", ".kcheck-baseline", ".kcheck-1-a.tmp"]
     for name in (*left, *kept):
@@ -246,7 +246,7 @@ def test_next_run_removes_files_of_a_killed_run(tmp_path: Path) -> None:
 
 @pytest.mark.medium
 @windows
-def test_a_run_that_is_killed_is_cleaned_up_after(tmp_path: Path) -> None:
+def test_a_later_write_removes_what_a_killed_run_left(tmp_path: Path) -> None:
     main = tmp_path / "main.tf"
     code = (
         "import os, signal\n"
@@ -279,7 +279,7 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, monk
 
 
 @windows
-def test_a_report_goes_where_a_link_leads_and_through_a_pipe(tmp_path: Path) -> None:
+def test_a_report_is_written_through_links_and_pipes(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_bytes(b"old")
     (tmp_path / "link.json").symlink_to("real.json")
     save.write(str(tmp_path / "link.json"), b"new")
@@ -290,9 +290,7 @@ def test_a_report_goes_where_a_link_leads_and_through_a_pipe(tmp_path: Path) -> 
 
 
 @windows
-def test_a_file_that_is_mounted_by_itself_is_written_in_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_separately_mounted_file_is_overwritten_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.json"
     path.write_bytes(b"old and longer")
 

@@ -32,7 +32,7 @@ def paths(tree: Tree) -> list[str]:
     return sorted(source.path for source in [*found, *tree.manifests])
 
 
-def test_hidden_folders_are_read_but_for_a_closed_list(write: Write) -> None:
+def test_hidden_folders_are_read_except_for_a_fixed_list(write: Write) -> None:
     read = {".kubernetes/pod.yaml", ".deploy/main.tf", ".github/kind/pod.yaml", "a/.k8s/base/pod.yaml"}
     never = {".git/pod.yaml", ".terraform/modules/a/main.tf", ".venv/pod.yaml", ".ruff_cache/pod.yaml",
              ".idea/pod.yaml", ".github/workflows/pod.yaml", "node_modules/a/pod.yaml"}  # fmt: skip
@@ -42,7 +42,7 @@ def test_hidden_folders_are_read_but_for_a_closed_list(write: Write) -> None:
     assert tree.skipped == []
 
 
-def test_third_party_folders_with_relevant_files_are_named(write: Write) -> None:
+def test_skipped_third_party_folders_with_relevant_files_are_named(write: Write) -> None:
     write({"vendor/a/main.tf": CLUSTER, "b/vendor/pod.yaml": POD, "testdata/x.yaml": POD, "c/vendor/a.go": "package a"})
     tree = Tree(["."])
     (note,) = tree.skipped
@@ -64,7 +64,7 @@ def test_third_party_folders_with_relevant_files_are_named(write: Write) -> None
     ],
 )
 @pytest.mark.parametrize("name", ["secret.tf", "terraform.tfvars", "pod.yaml"])
-def test_encrypted_files_are_said_and_not_read(name: str, data: bytes, write: Write) -> None:
+def test_encrypted_files_are_reported_and_not_read(name: str, data: bytes, write: Write) -> None:
     write({"main.tf": CLUSTER.replace('"train"', "var.name"), "variables.tf": 'variable "name" {}\n', name: data})
     reading = reader.read(Tree(["."]), Config())
     assert [(one.path, one.reason) for one in reading.skipped] == [(name, "encrypted, values unknown")]
@@ -81,7 +81,7 @@ def test_an_encrypted_variable_file_is_skipped(write: Write) -> None:
     assert [one.path for one in Tree(["."]).skipped] == ["envs/prod.tfvars"]
 
 
-def test_locals_of_an_encrypted_file_are_unknown_not_absent(check: Check) -> None:
+def test_locals_of_an_encrypted_file_are_unknown_and_not_absent(check: Check) -> None:
     main = CLUSTER.replace('"train"', "local.name")
     result = check({"main.tf": main, "locals.tf": b"\0GITCRYPT\0\xff"})
     assert not result.bugs
@@ -98,7 +98,7 @@ managedNodeGroups:
 
 
 @pytest.mark.parametrize("name", ["eks.yaml.template", "eks.yml-template"])
-def test_templates_for_envsubst_are_manifests(name: str, check: Check) -> None:
+def test_envsubst_templates_are_manifests(name: str, check: Check) -> None:
     result = check({name: ENVSUBST})
     assert "unsupported-kubernetes" in {finding.rule for finding in result.findings}
 
@@ -117,7 +117,7 @@ sops:
 """
 
 
-def test_sops_keeps_keys_and_plain_values(write: Write) -> None:
+def test_keys_and_plain_values_of_sops_files_are_read(write: Write) -> None:
     write({"job.yaml": SOPS, "secret.yaml": SOPS.replace("batch/v1", "v1").replace("Job", "Secret")})
     reading = reader.read(Tree(["."]), Config())
     assert [one.path for one in reading.skipped] == ["job.yaml"]
@@ -127,7 +127,7 @@ def test_sops_keeps_keys_and_plain_values(write: Write) -> None:
     assert [image.registry for image in job.images]
 
 
-def test_encrypted_values_of_variables_are_unknown(check: Check) -> None:
+def test_encrypted_variable_values_are_unknown(check: Check) -> None:
     main = CLUSTER.replace('"train"', "var.name") + 'variable "name" {}\n'
     text = '{"name": "ENC[AES256_GCM,data:a=]",\n"sops": {"mac": "ENC[]"}}'
     result = check({"main.tf": main, "terraform.tfvars.json": text})

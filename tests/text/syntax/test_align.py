@@ -92,7 +92,7 @@ def test_an_inserted_attribute_is_aligned_with_its_run(lines: list[Line], name: 
 
 
 @given(LINES, NAMES, NEW, st.lists(st.integers(0, 3), min_size=8, max_size=8))
-def test_lines_that_are_not_aligned_stay(
+def test_unaligned_lines_stay_unaligned(
     lines: list[Line], name: str, value: str | int | bool, blanks: list[int]
 ) -> None:
     """Each attribute is moved by its own number of blanks; a run that is not as fmt has it is left alone."""
@@ -217,7 +217,7 @@ def test_a_line_that_becomes_several_leaves_its_run() -> None:
     )
 
 
-def test_two_insertions_of_one_length_at_one_place_both_count() -> None:
+def test_two_insertions_at_one_place_are_both_aligned() -> None:
     source = Source("main.tf", b"a {\n  b = 1\n}\nc {\n  d = 1\n}\n")
     at, below = source.data.index(b"\n}"), source.data.rindex(b"\n}")
     edits = [
@@ -237,5 +237,5 @@ def test_two_insertions_of_one_length_at_one_place_both_count() -> None:
         ("dns = 1\n  domain   = 1", "tier     = 2"),
     ],
 )
-def test_a_new_line_takes_the_column_of_the_line_above_that_is_not_aligned(above: str, new: str) -> None:
+def test_a_new_line_keeps_the_unaligned_style_of_the_line_above(above: str, new: str) -> None:
     assert inserted(f"a {{\n  {above}\n}}\n", "tier", 2) == f"a {{\n  {above}\n  {new}\n}}\n"

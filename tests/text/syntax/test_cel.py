@@ -114,7 +114,7 @@ def test_a_missing_key_or_variable_is_undecided(text: str) -> None:
         ('l.exists(p, p.x > "a")', "No matching overloads found"),  # a bug outweighs the element that is unknown
     ],
 )
-def test_every_other_error_is_a_bug(text: str, error: str) -> None:
+def test_every_other_cel_error_is_a_bug(text: str, error: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         run(text)
     assert error in caught.value.error
@@ -134,7 +134,7 @@ def test_data_that_cel_cannot_take_is_a_bug(value: object) -> None:
         run("a == 1", {"a": value})
 
 
-def test_the_first_error_wins() -> None:
+def test_the_first_cel_error_is_reported() -> None:
     assert run("zz > 1 && n > 1") is UNDECIDED
     with pytest.raises(ExpressionError):
         run("n > 1 && zz > 1")
@@ -155,7 +155,7 @@ def test_a_string_that_reads_like_an_error_is_a_string() -> None:
         ('"A,b".lowerAscii().split(",")', ["a", "b"]),
     ],
 )
-def test_results_are_plain(text: str, expected: object) -> None:
+def test_cel_results_are_plain_python_values(text: str, expected: object) -> None:
     assert run(text) == expected
 
 
@@ -165,7 +165,7 @@ def test_a_condition_must_be_a_truth_value(text: str) -> None:
         judge(text)
 
 
-def test_one_activation_serves_all_expressions_and_orders_of_variables() -> None:
+def test_one_activation_serves_expressions_with_any_variable_order() -> None:
     activation = cel.activation({"a": 1}, ("a", "b"))
     assert cel.condition(cel.compile("a == 1", ("a", "b")), activation) is True
     assert cel.condition(cel.compile("a == 1", ("b", "a")), activation) is True
@@ -186,7 +186,7 @@ def test_one_activation_serves_all_expressions_and_orders_of_variables() -> None
         ("s.a == 1 ? true : false", "has(s.a)", True),
     ],
 )
-def test_a_false_half_decides_a_conjunction(when: str, problem: str, expected: bool | None) -> None:
+def test_a_false_half_decides_an_and_expression(when: str, problem: str, expected: bool | None) -> None:
     assert both(when, problem) is expected
 
 
@@ -200,7 +200,7 @@ def test_a_false_half_decides_a_conjunction(when: str, problem: str, expected: b
         ("1", "true", "found no matching overload for '_&&_'"),
     ],
 )
-def test_conjunction_names_the_half_with_the_problem(when: str, problem: str, message: str) -> None:
+def test_an_error_names_the_half_of_the_rule_condition(when: str, problem: str, message: str) -> None:
     with pytest.raises(SyntaxProblem) as caught:
         both(when, problem)
     assert message in str(caught.value)
@@ -222,7 +222,7 @@ def test_conjunction_names_the_half_with_the_problem(when: str, problem: str, me
         ("+".join("a" * 40), "Exceeded max recursion depth of 32 when parsing. of `a+a"),
     ],
 )
-def test_compile_errors_take_one_line(text: str, message: str) -> None:
+def test_cel_compile_errors_take_one_line(text: str, message: str) -> None:
     with pytest.raises(SyntaxProblem) as caught:
         cel.compile(text, VARIABLES)
     assert str(caught.value).startswith(message)
@@ -230,7 +230,7 @@ def test_compile_errors_take_one_line(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["l.all(i, p, true)", "math.abs(1)", "quantity('1Gi')", "cel.bind(x, 1, x)", "a.?b"])
-def test_extensions_that_rules_do_not_have(text: str) -> None:
+def test_cel_extensions_unavailable_to_rules_are_refused(text: str) -> None:
     with pytest.raises(SyntaxProblem):
         cel.compile(text, VARIABLES)
 
@@ -281,7 +281,7 @@ def used(text: str) -> dict[str, Any]:
         (" && ".join(f"subnet.f{n} > {n}" for n in range(99)), " ".join(f"subnet.f{n}" for n in range(99))),
     ],
 )
-def test_used_paths_are_found(text: str, paths: str) -> None:
+def test_used_paths_in_an_expression_are_found(text: str, paths: str) -> None:
     assert used(text).get("paths", set()) == set(paths.split())
 
 
@@ -318,7 +318,7 @@ def test_an_expression_uses_the_paths_it_reads(text: str, kind: str, expected: s
         ("[subnet.a] == [it.b]", "whole", "subnet.a it.b"),
     ],
 )
-def test_how_much_of_a_value_counts(text: str, kind: str, expected: str) -> None:
+def test_the_used_part_of_a_value_is_found(text: str, kind: str, expected: str) -> None:
     assert used(text).get(kind, set()) == set(expected.split())
 
 
@@ -339,7 +339,7 @@ def test_how_much_of_a_value_counts(text: str, kind: str, expected: str) -> None
         ("true", None),
     ],
 )
-def test_texts_required_by_a_condition_are_found(text: str, expected: str | None) -> None:
+def test_text_values_required_by_a_condition_are_found(text: str, expected: str | None) -> None:
     found = cel.required_texts(cel.compile(text, ("it",)), "it.kind")
     assert found == (None if expected is None else set(expected.split()))
 
@@ -360,11 +360,11 @@ def test_texts_required_by_a_condition_are_found(text: str, expected: str | None
         ("subnet.a > 300", (300,)),
     ],
 )
-def test_used_numbers_are_found(text: str, numbers: tuple[float, ...]) -> None:
+def test_used_limits_in_an_expression_are_found(text: str, numbers: tuple[float, ...]) -> None:
     assert used(text).get("numbers", ()) == numbers
 
 
-def test_usage_is_read_once() -> None:
+def test_the_usage_of_an_expression_is_computed_once() -> None:
     expression = cel.compile("a.b", VARIABLES)
     assert expression.used is expression.used
 
@@ -387,7 +387,7 @@ def test_usage_is_read_once() -> None:
         ("a // not.this\n.b", ("a // not.this", "b")),
     ],
 )
-def test_place_is_split_at_its_last_dot(text: str, expected: tuple[str, str]) -> None:
+def test_a_place_is_split_at_its_last_dot(text: str, expected: tuple[str, str]) -> None:
     assert cel.split_place(text) == expected
 
 
@@ -398,7 +398,7 @@ def test_place_is_split_at_its_last_dot(text: str, expected: tuple[str, str]) ->
         "!a.b", "x in a.b", "a.b]", "a.b(", "(a].b", "a.'b", "a . . b", "a b.c", "a.b, c.d", "a.b c",
     ],
 )  # fmt: skip
-def test_text_without_a_field_is_no_place(text: str) -> None:
+def test_text_without_a_field_is_not_a_place(text: str) -> None:
     with pytest.raises(SyntaxProblem):
         cel.split_place(text)
 
@@ -422,7 +422,7 @@ def test_text_without_a_field_is_no_place(text: str) -> None:
         ("a\n{b\n.c}", ["a\n", Hole("b\n.c")]),
     ],
 )
-def test_holes_of_a_message_are_found(message: str, expected: list[str | Hole]) -> None:
+def test_placeholders_of_a_message_are_found(message: str, expected: list[str | Hole]) -> None:
     assert list(cel.holes(message)) == expected
 
 
@@ -434,7 +434,7 @@ def test_unmatched_braces_are_refused(message: str) -> None:
 
 @pytest.mark.medium
 @pytest.mark.parametrize("before", ["", "sys.modules['google.protobuf'] = None"])
-def test_works_without_protobuf(before: str) -> None:
+def test_cel_works_without_protobuf(before: str) -> None:
     code = (
         f"import sys\n{before}\nmodules = {{name for name in sys.modules if name.startswith('google.')}}\n"
         "from kcheck.text.syntax import cel\n"
@@ -449,7 +449,7 @@ def test_works_without_protobuf(before: str) -> None:
 @pytest.mark.parametrize(
     "text", ["x.none", "x.none == null", "x.none != null && x.none > 1", "[x.one].map(i, i)", "x.zz == null"]
 )
-def test_nulls_cost_no_reference_to_none(text: str) -> None:
+def test_cel_null_results_leak_no_references(text: str) -> None:
     """The runtime would take one for each null that it hands out, and Python 3.11 ends when none is left."""
     activation = cel.activation({"x": {"none": None, "one": 1}}, ("x",))
     expression = cel.compile(text, ("x",))
@@ -461,7 +461,7 @@ def test_nulls_cost_no_reference_to_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("quotes", ['"""', "'''"])
-def test_an_unclosed_text_of_backslashes_ends(quotes: str) -> None:
+def test_an_unclosed_string_of_backslashes_is_matched_quickly(quotes: str) -> None:
     """A pattern that takes a backslash in two ways tries 2 to the power of their number."""
     with pytest.raises(SyntaxProblem):
         cel.holes("{t" + quotes + "\\" * 200)

@@ -48,9 +48,7 @@ pytestmark = pytest.mark.medium
         ('join(".", ["10", "0.0.0/20"])', "10.0.0.0/20", "10.0.0.0/18", None),
     ],
 )
-def test_only_the_part_of_a_literal_that_decides_is_rewritten(
-    text: str, old: str, new: str, expected: str | None
-) -> None:
+def test_only_the_deciding_part_of_a_literal_is_rewritten(text: str, old: str, new: str, expected: str | None) -> None:
     source = Source("main.tf", f"é = {text}\n".encode())
     start = len("é = ".encode())
     part = write.literal_to_change(source.span(start, start + len(text.encode())), old, new)
@@ -64,7 +62,7 @@ def test_only_the_part_of_a_literal_that_decides_is_rewritten(
 
 
 @given(st.integers(8, 24), st.integers(0, 8), st.integers(0, 8), st.data())
-def test_resized_range_equals_terraforms(base: int, bits: int, more: int, data: st.DataObject) -> None:
+def test_a_resized_range_equals_the_range_of_terraform(base: int, bits: int, more: int, data: st.DataObject) -> None:
     """Against Python's own subnets, of which cidrsubnet takes the one of that number."""
     outer = ipaddress.ip_network((10 << 24, base), strict=False)
     number = data.draw(st.integers(0, min((1 << bits) - 1, 300)))
@@ -131,7 +129,7 @@ def mended(write: Write, text: str) -> str:
     return outcome.files[0].new.decode() if outcome.files else text
 
 
-def test_new_bits_are_reduced_if_nothing_overlaps(write: Write) -> None:
+def test_cidrsubnet_new_bits_are_reduced_if_nothing_overlaps(write: Write) -> None:
     text = VNET.format(first=1, other="10.0.128.0/24")
     assert mended(write, text) == text.replace("local.cidr, 8,", "local.cidr, 6,")
 
@@ -186,7 +184,7 @@ def test_a_subnet_is_not_widened_over_a_range_that_no_cluster_names(write: Write
     assert mended(write, text) == text
 
 
-def test_all_subnets_that_the_bits_are_for_must_exist(write: Write) -> None:
+def test_new_bits_change_only_if_all_subnets_exist(write: Write) -> None:
     """There is no number 100 of 64."""
     text = VNET.format(first=100, other="10.0.128.0/24")
     assert mended(write, text) == text

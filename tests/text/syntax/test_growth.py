@@ -86,7 +86,7 @@ FILES = pytest.mark.parametrize("make", [documents, items, blocks, entries])
 
 
 @FILES
-def test_the_keys_of_each_place(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
+def test_reading_keys_of_many_places_grows_linearly(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:
         _, places = make(size)
         places[0].keys  # noqa: B018 - reads the file
@@ -96,7 +96,7 @@ def test_the_keys_of_each_place(make: Callable[[int], tuple[Source, list[Span]]]
 
 
 @FILES
-def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
+def test_editing_many_places_one_by_one_grows_linearly(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:
         _, places = make(size)
         edit.edits([added(places[0])])
@@ -106,7 +106,7 @@ def test_an_edit_at_each_place(make: Callable[[int], tuple[Source, list[Span]]])
 
 
 @FILES
-def test_edits_that_are_made_together(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
+def test_editing_many_places_together_grows_linearly(make: Callable[[int], tuple[Source, list[Span]]]) -> None:
     def work(size: int) -> int:
         _, places = make(size)
         together = edit.Together()

@@ -56,7 +56,7 @@ def test_healthy_blocks_of_a_broken_file_are_read(middle: str) -> None:
     assert 4 <= begin <= 4 + middle.count("\n")
 
 
-def test_a_block_keeps_what_is_intact_beside_a_broken_attribute() -> None:
+def test_a_block_keeps_intact_attributes_next_to_a_broken_one() -> None:
     middle = '  groups = {\n    a = {\n      dynamic "b" {\n      }\n    }\n  }\n\n'
     file = read(f'module "eks" {{\n  version = "1.28"\n\n{middle}  name = "train"\n}}\n')
     (block,) = file.body.blocks
@@ -77,7 +77,7 @@ def test_a_block_keeps_what_is_intact_beside_a_broken_attribute() -> None:
         '  dynamic "x" 1 {\n  }\n',  # a block cannot be unknown
     ],
 )
-def test_a_block_whose_error_has_no_bounds_is_left_out(inside: str) -> None:
+def test_a_block_with_an_unbounded_error_is_left_out(inside: str) -> None:
     assert not read(f'module "eks" {{\n  version = "1.28"\n{inside}}}\n').body.blocks
 
 
@@ -94,13 +94,13 @@ def test_a_block_whose_error_has_no_bounds_is_left_out(inside: str) -> None:
         ('resource "a" "b" {\n  x =\n}\n', "unexpected", 2),
     ],
 )
-def test_problem_names_the_mistake_and_its_place(text: str, message: str, line: int) -> None:
+def test_a_syntax_problem_names_the_mistake_and_its_place(text: str, message: str, line: int) -> None:
     problem = read(text).problems[0]
     assert message in problem.message
     assert problem.span.begin.line == line
 
 
-def test_not_utf8_is_a_problem_with_its_line() -> None:
+def test_invalid_utf8_is_a_problem_with_its_line() -> None:
     problem = read(b'a = 1\nb = "\xff"\n').problems[0]
     assert (problem.message, problem.span.begin.line) == ("not UTF-8 text", 2)
 
@@ -116,14 +116,14 @@ def test_empty_files_have_no_problems(text: str) -> None:
     assert not file.body.attributes
 
 
-def test_crlf_and_byte_order_mark_keep_spans() -> None:
+def test_crlf_and_byte_order_marks_keep_spans_correct() -> None:
     file = read("\ufeffa = 1\r\nb = {\r\n  c = 2\r\n}\r\n".encode())
     assert file.body.attributes["a"].value_span.text == "1"
     assert file.body.attributes["b"].value_span.text == "{\r\n  c = 2\r\n}"
     assert file.body.attributes["a"].span.begin == (1, 1)
 
 
-def test_deep_nesting_is_unknown_and_no_crash() -> None:
+def test_deeply_nested_hcl_is_unknown_and_causes_no_crash() -> None:
     file = read("x = " + "[" * 5000 + "]" * 5000 + "\n")
     for entry in file.body.attributes.values():
         assert isinstance(entry.expression, nodes.Invalid)
@@ -157,7 +157,7 @@ def test_deep_nesting_is_unknown_and_no_crash() -> None:
         ("7 / 2 * 2", 7),
     ],
 )
-def test_expressions_are_parsed(text: str, expected: object) -> None:
+def test_hcl_expressions_are_parsed(text: str, expected: object) -> None:
     assert value(text) == expected
 
 
@@ -167,7 +167,7 @@ def test_expressions_are_parsed(text: str, expected: object) -> None:
         st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from('\n\t\r"\\${%~} '), max_size=30
     )
 )
-def test_literal_reads_back(text: str) -> None:
+def test_a_written_literal_reads_back(text: str) -> None:
     assert value(literal(text)) == unicodedata.normalize("NFC", text)  # as HCL composes characters
 
 
@@ -277,7 +277,7 @@ def test_an_appended_object_has_the_lines_of_the_one_before_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
-def test_inserted_is_formatted(
+def test_inserted_hcl_is_formatted(
     before: str,
     wanted: dict[tuple[str, ...], str],
     after: str,
@@ -305,24 +305,24 @@ def test_inserted_is_formatted(
         ("x { a = 1 }\n/* c */ a = 1 # d\nb = {\n} # e\n/* f\n*/ c = 2\n", None),
     ],
 )
-def test_every_argument_has_its_line(text: str, missing: str | None) -> None:
+def test_every_inserted_argument_has_its_own_line(text: str, missing: str | None) -> None:
     found = [problem.span.text for problem in parse(Source("x.tf", text.encode())).problems]
     assert found == ([] if missing is None else [missing])
 
 
 @pytest.mark.parametrize("text", ["%{", "%%{", "%%%{ x", "${", "$${a}", "$$${", "%${", "$%{"])
-def test_text_like_a_template_is_escaped(text: str) -> None:
+def test_text_that_looks_like_a_template_is_escaped(text: str) -> None:
     assert value(literal(text)) == text
 
 
-def test_a_file_of_errors_is_not_read_to_its_end() -> None:
+def test_a_file_full_of_errors_is_not_read_to_its_end() -> None:
     file = parse(Source("a.tf", b'resource "a" {\n  x = [ { "\n' * 300))
     assert len(file.problems) == 102
     assert file.problems[-1].message == "the rest of this file is not read"
 
 
 @pytest.mark.slow
-def test_long_lines_are_not_read() -> None:
+def test_files_with_very_long_lines_are_not_read() -> None:
     assert not parse(Source("a.tf", b'a = "' + b"x" * 499_000 + b'"\n')).problems
     (problem,) = parse(Source("a.tf", b'b = 1\na = "' + b"x" * 500_000 + b'"\n')).problems
     assert problem.message == "a line of more than 500,000 characters is not read"

@@ -45,7 +45,7 @@ def test_uneditable_places_are_refused(text: str, append: bool) -> None:
         edit.edits([replace(change, append=append)])
 
 
-def test_an_item_of_a_null_in_hcl_is_hcl() -> None:
+def test_an_item_added_to_a_null_in_hcl_is_hcl() -> None:
     source = Source("a.tfvars", b"pool = {\n  taints = null\n}\n")
     at = source.data.index(b"null")
     origin = Origin((source.span(at, at + 4),))
@@ -88,7 +88,7 @@ def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str |
         pytest.param("- n: x\n  m:\n    k: 1\n", (0,), ("c",), "- n: x\n  c: 5\n  m:\n    k: 1\n", id="item of a list"),
     ],
 )
-def test_entry_is_inserted_after_its_sibling(
+def test_a_new_entry_is_inserted_after_its_sibling(
     text: str, at: tuple[str, ...], path: tuple[str, ...], expected: str
 ) -> None:
     assert inserted(text, at, path, 5) == expected
@@ -108,7 +108,7 @@ def test_entry_is_inserted_after_its_sibling(
         ("sku_tier", ["name", "location", "dns_prefix"], None),
     ],
 )
-def test_sibling_shares_the_most_words(name: str, others: list[str], expected: str | None) -> None:
+def test_the_chosen_sibling_shares_the_most_words(name: str, others: list[str], expected: str | None) -> None:
     assert sibling(name, others) == expected
 
 
@@ -317,7 +317,7 @@ def test_added_members_read_back_as_given(
 @pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.sampled_from([2, 4]), st.sampled_from(["|", "|-", "|+ # x"]))
-def test_additions_to_yaml_in_a_text_of_yaml(
+def test_additions_to_yaml_inside_a_yaml_string_read_back(
     data: st.DataObject, document: tuple[str, Any], step: int, mark: str
 ) -> None:
     text, says = document
@@ -335,7 +335,9 @@ def test_additions_to_yaml_in_a_text_of_yaml(
 @pytest.mark.slow
 @slowly
 @given(st.data(), documents(), st.booleans())
-def test_additions_to_yaml_in_a_heredoc(data: st.DataObject, document: tuple[str, Any], deep: bool) -> None:
+def test_additions_to_yaml_inside_a_heredoc_read_back(
+    data: st.DataObject, document: tuple[str, Any], deep: bool
+) -> None:
     text, says = document
     lines = indent(text.rstrip("\n") + "\n", "    " * deep)
     source = Source("main.tf", f"values = <<{'-' * deep}EOT\n{lines}EOT\nother = 1\n".encode())

@@ -30,7 +30,7 @@ VALUES = st.recursive(
 
 @pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 2, "\t"]), st.booleans())
-def test_output_of_the_library_is_parsed(value: Any, indent: Any, escaped: bool) -> None:
+def test_json_written_by_the_library_is_parsed(value: Any, indent: Any, escaped: bool) -> None:
     data = library.dumps(value, indent=indent, ensure_ascii=escaped).encode("utf-8", "surrogatepass")
     node = json.parse(Source("x", data))
     if isinstance(node, Problem):
@@ -53,7 +53,7 @@ def parts(node: json.Node) -> list[json.Node]:
 
 
 @given(st.text(alphabet='{}[]",: 1e-ntrue\\u0\n') | st.text())
-def test_input_that_the_library_refuses_is_refused(text: str) -> None:
+def test_json_the_library_refuses_is_refused(text: str) -> None:
     try:
         wanted: Any = library.loads(text, parse_constant=lambda _name: 1 / 0)
     except (ValueError, ZeroDivisionError):
@@ -78,7 +78,7 @@ def test_input_that_the_library_refuses_is_refused(text: str) -> None:
         ("[" * 300, "nested too deeply", 202),
     ],
 )
-def test_problems_describe_the_mistake(text: str, message: str, column: int) -> None:
+def test_json_problems_describe_the_mistake(text: str, message: str, column: int) -> None:
     problem = json.parse(Source("x", text.encode()))
     assert isinstance(problem, Problem)
     assert message in problem.message
@@ -141,7 +141,7 @@ def test_json_is_read_like_hcl(write: Write) -> None:
     assert places[0] == f"main.tf.json:{line}:13"
 
 
-def test_json_is_mended_where_the_value_stands(write: Write) -> None:
+def test_json_is_fixed_where_the_value_is_written(write: Write) -> None:
     text = library.dumps(CLUSTER, indent=2)
     write({"main.tf.json": text})
     outcome = fix.fix(["."], Config(), safeties=("safe", "costs", "unsafe"), rules=("subnet-too-small",))
@@ -149,7 +149,7 @@ def test_json_is_mended_where_the_value_stands(write: Write) -> None:
     assert new.decode() == old.decode().replace('"10.0.0.0/24"', '"10.0.0.0/23"')
 
 
-def test_variables_and_overrides_in_json(write: Write) -> None:
+def test_variables_and_overrides_in_json_are_read(write: Write) -> None:
     write(
         {
             "main.tf": 'variable "a" {}\nvariable "b" {}\nlocals {\n  c = 1\n}\nresource "x" "y" {\n  z = 1\n}\n',

@@ -23,7 +23,7 @@ NESTED = "a: &a {b: &b {x: 1}}\nc: [*a, *a]\nd: *b\n"
         ("a: &a {x: 1}\nb: 2\n", ("a", "x"), "", ("", 1)),
     ],
 )
-def test_uses_are_counted_through_aliases_and_merges(
+def test_anchor_uses_are_counted_through_aliases_and_merges(
     text: str, path: tuple[str, ...], key: str, expected: tuple[str, int]
 ) -> None:
     (document,) = yaml.documents(Source("a.yaml", text.encode()))

@@ -132,14 +132,14 @@ last: end
         (("last",), "end"),
     ],
 )
-def test_span_is_exactly_the_node(prefix: str, ends: str, path: tuple[str | int, ...], text: str) -> None:
+def test_a_yaml_span_covers_exactly_its_node(prefix: str, ends: str, path: tuple[str | int, ...], text: str) -> None:
     node = get(root((prefix + SPANS).replace("\n", ends)), *path)
     assert node is not None
     assert node.span.text == text.replace("\n", ends)
 
 
 @pytest.mark.usefixtures("parser")
-def test_spans_are_bytes() -> None:
+def test_yaml_spans_are_in_bytes() -> None:
     tree = root("é: [ü, '€', 😀, x]\nz: 1\n")
     assert [node.span.text for node in scalars(tree)] == ["é", "ü", "'€'", "😀", "x", "z", "1"]
     last = get(tree, "z")
@@ -163,7 +163,7 @@ def test_spans_are_bytes() -> None:
         ("- \n# c\n- 1\n", (0,), "-"),
     ],
 )
-def test_absent_value_is_null_right_after_its_mark(text: str, path: tuple[str | int, ...], before: str) -> None:
+def test_an_absent_value_is_a_null_after_its_colon(text: str, path: tuple[str | int, ...], before: str) -> None:
     node = get(root(text), *path)
     assert isinstance(node, Scalar)
     assert yaml.value(node) is None
@@ -181,7 +181,7 @@ def test_absent_value_is_null_right_after_its_mark(text: str, path: tuple[str | 
         ("|\n  a", "|\n  a", "a"),
     ],
 )
-def test_block_scalar_ends_with_its_text(block: str, span: str, text: str) -> None:
+def test_a_block_scalar_ends_with_its_text(block: str, span: str, text: str) -> None:
     tree = root("k: " + block)
     node = get(tree, "k")
     assert isinstance(node, Scalar)
@@ -190,7 +190,7 @@ def test_block_scalar_ends_with_its_text(block: str, span: str, text: str) -> No
 
 
 @pytest.mark.usefixtures("parser")
-def test_styles_tags_anchors_flow() -> None:
+def test_styles_and_tags_and_anchors_and_flow_are_read() -> None:
     tree = root("[a, 'b', \"c\", !t d, &x e]")
     assert isinstance(tree, Sequence)
     assert tree.flow
@@ -239,7 +239,7 @@ def test_styles_tags_anchors_flow() -> None:
         ("a: 1\n---\n~\n---\n''\n", [{"a": "1"}, "~", ""]),
     ],
 )
-def test_documents_are_split(text: str, roots: list[object] | None) -> None:
+def test_yaml_documents_are_split(text: str, roots: list[object] | None) -> None:
     found = read(text)
     if roots is None:
         assert [document.problem is not None for document in found] == [True]
@@ -255,7 +255,7 @@ def test_tabs_between_tokens_are_allowed() -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_broken_document_loses_no_other_one() -> None:
+def test_a_broken_document_loses_no_other_document() -> None:
     first, second, third = read("a: 1\n---\nb: [1\n---\nc: é\n")
     assert first.problem is third.problem is None
     assert first.root is not None
@@ -323,7 +323,7 @@ def test_problems_are_explained_at_their_place(text: str, words: str, place: tup
     assert "\n" not in message
 
 
-def test_a_problem_quotes_pyyaml() -> None:
+def test_an_unexplained_problem_quotes_pyyaml() -> None:
     assert problem("a: b: c")[0].endswith("(mapping values are not allowed in this context)")
     assert "while scanning a quoted scalar: found unexpected end of stream" in problem("a: 'b")[0]
 
@@ -341,7 +341,7 @@ def test_a_problem_quotes_pyyaml() -> None:
         (b"a: 1\x7f", "U+007F", 1, 4),
     ],
 )
-def test_bytes_that_are_not_text_are_a_problem_at_their_place(data: bytes, words: str, line: int, offset: int) -> None:
+def test_invalid_bytes_are_a_problem_at_their_place(data: bytes, words: str, line: int, offset: int) -> None:
     (document,) = read(data)
     assert document.problem is not None
     assert words in document.problem.message
@@ -349,7 +349,7 @@ def test_bytes_that_are_not_text_are_a_problem_at_their_place(data: bytes, words
 
 
 @pytest.mark.usefixtures("parser")
-def test_control_character_loses_no_other_document() -> None:
+def test_a_control_character_loses_no_other_document() -> None:
     found = read(b"a: 1\n---\nb: \x01\n---\nc: 3\n")
     assert [document.problem is None for document in found] == [True, False, True]
 
@@ -363,7 +363,7 @@ def test_deep_nesting_is_a_problem(opener: str) -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_depth_limit_is_exact() -> None:
+def test_the_nesting_limit_is_exact() -> None:
     assert len(list(scalars(root("[" * 100 + "x" + "]" * 100)))) == 1
     message, _, column, span = problem("[" * 101 + "x" + "]" * 101)
     assert (message, column, span) == ("nested too deeply (more than 100 levels)", 101, "[")
@@ -379,7 +379,7 @@ def test_too_many_nodes_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_alias_is_a_reference() -> None:
+def test_an_alias_is_a_reference_to_its_anchor() -> None:
     tree = root("a: &x {k: 1}\nb: *x\nc: [*x]\n*y : 2\n".replace("*y ", "d"))
     assert isinstance(tree, Mapping)
     alias = tree.entries[1].value
@@ -391,7 +391,7 @@ def test_alias_is_a_reference() -> None:
 
 
 @pytest.mark.usefixtures("parser")
-def test_alias_as_a_key_and_redefined_anchor() -> None:
+def test_aliases_as_keys_and_redefined_anchors_are_read() -> None:
     tree = root("a: &x one\n*x : 1\nb: &x two\nc: *x\n")
     assert isinstance(tree, Mapping)
     assert texts(tree) == {"a": "one", "one": "1", "b": "two", "c": "two"}
@@ -403,27 +403,27 @@ def test_alias_as_a_key_and_redefined_anchor() -> None:
 @pytest.mark.parametrize(
     "text", ["&a [*a]", "&a {k: *a}", "&a [b, {c: [*a]}]", "x: &a\n  y: *a\n", "a: &a 1\nb: &a [*a]"]
 )
-def test_cycle_is_a_problem_as_in_kubernetes(text: str) -> None:
+def test_an_alias_cycle_is_a_problem_as_in_kubernetes(text: str) -> None:
     message, _, _, span = problem(text)
     assert message == "alias *a is inside its own anchor"
     assert span == "*a"
 
 
 @pytest.mark.parametrize("last", ["[*a@, *a@]", "{<<: [*a@, *a@]}"])
-def test_aliases_that_unfold_are_a_problem(last: str) -> None:
+def test_aliases_that_expand_too_far_are_a_problem(last: str) -> None:
     lines = ["a0: &a0 {k: 1}", *(f"a{i + 1}: &a{i + 1} {last.replace('@', str(i))}" for i in range(60))]
     assert isinstance(root("\n".join(lines[:10])), Mapping)
     message, *_ = problem("\n".join(lines))
     assert message == "too large (aliases stand for more than 20,000 values)"
 
 
-def test_aliases_count_as_levels() -> None:
+def test_aliases_count_toward_the_nesting_limit() -> None:
     lines = ["a0: &a0 [1]", *(f"a{i + 1}: &a{i + 1} [*a{i}]" for i in range(99))]
     assert isinstance(root("\n".join(lines[:98])), Mapping)
     assert problem("\n".join(lines))[0] == "nested too deeply (more than 100 levels)"
 
 
-def test_many_aliases_of_a_text_are_read() -> None:
+def test_many_aliases_of_a_scalar_are_read() -> None:
     assert isinstance(root("a: &x 1\nb: [" + "*x, " * 10_000 + "]"), Mapping)
 
 
@@ -453,7 +453,7 @@ def test_merge_keys_and_duplicates_resolve_as_in_yaml(text: str, expected: dict[
 
 
 @pytest.mark.usefixtures("parser")
-def test_merge_through_alias_leads_to_the_anchor() -> None:
+def test_a_merge_through_an_alias_leads_to_the_anchor() -> None:
     text = "base: &b {cpu: 1, mem: 2}\npod:\n  <<: *b\n  mem: 3\n"
     tree = root(text)
     node = get(tree, "pod", "cpu")
@@ -472,7 +472,7 @@ def test_duplicate_keys_are_all_kept() -> None:
     ]
 
 
-def test_get_of_a_missing_path_is_none() -> None:
+def test_a_missing_path_gives_none() -> None:
     tree = root("a: [1, {b: 2}]\nc: x\n'0': y\n")
     assert get(None, "a") is None
     assert get(tree) is tree
@@ -579,12 +579,12 @@ def test_nan_is_a_float() -> None:
         (b"", False),
     ],
 )
-def test_templating_is_told_from_plain_yaml(data: bytes, expected: bool) -> None:
+def test_templates_are_distinguished_from_plain_yaml(data: bytes, expected: bool) -> None:
     assert placeholders.is_template(data) is expected
 
 
 @pytest.mark.medium
-def test_telling_templates_takes_linear_time() -> None:
+def test_recognizing_templates_takes_linear_time() -> None:
     """A quadratic search would take hours for these."""
     assert not placeholders.is_template(b"{{" * 500_000 + b" #" * 500_000)
 
@@ -596,7 +596,7 @@ def test_unquoted_templates_are_problems(text: str) -> None:
     assert any(document.problem for document in read(text))
 
 
-def test_quoted_template_is_yaml() -> None:
+def test_a_quoted_template_is_plain_yaml() -> None:
     assert value('a: "{{ x }}"', "a") == "{{ x }}"
 
 
@@ -627,7 +627,7 @@ STYLES: list[Style] = ["plain", "single", "double", "literal", "folded"]
 @example("a\x85b", "single")
 @example("\ufeff", "plain")
 @example(1e16, "plain")
-def test_literal_reads_back(loader: Any, written: yaml.Plain, style: Style) -> None:
+def test_a_written_yaml_literal_reads_back(loader: Any, written: yaml.Plain, style: Style) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(yaml, "Loader", loader)
         text = literal(written, style)
@@ -690,7 +690,7 @@ def test_literals_read_back_as_the_same_value(written: yaml.Plain, style: Style,
 
 
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1])
-def test_literal_refuses_values_that_read_back_differently(number: int) -> None:
+def test_values_that_would_read_back_differently_are_refused(number: int) -> None:
     with pytest.raises(ValueError, match="does not fit 64 bits"):
         literal(number)
 
@@ -741,7 +741,7 @@ def rendered(draw: st.DrawFn) -> str:
 
 @pytest.mark.medium
 @given(text=rendered(), ends=st.sampled_from(["\n", "\r\n"]))
-def test_spans_of_generated_documents(text: str, ends: str) -> None:
+def test_spans_of_random_documents_are_exact(text: str, ends: str) -> None:
     data = text.replace("\n", ends).encode()
     trees: list[list[str]] = []
     for loader in (pyyaml.CLoader, pyyaml.Loader):
@@ -775,7 +775,7 @@ def test_spans_of_generated_documents(text: str, ends: str) -> None:
 @example(b'"\\UFFFFFFFF"')
 @example(b"- ? -\n? ")
 @example(b"\xef\xbb\xbf---\n\xef\xbb\xbfa: 1")
-def test_any_bytes_are_read(data: bytes) -> None:
+def test_any_bytes_can_be_read_as_yaml(data: bytes) -> None:
     for loader in (pyyaml.CLoader, pyyaml.Loader):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(yaml, "Loader", loader)
@@ -793,7 +793,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
 
 
 @pytest.mark.medium
-def test_reading_is_linear() -> None:
+def test_reading_yaml_takes_linear_time() -> None:
     """A quadratic reader would take hours for half a megabyte of text that is not ASCII, and of separators."""
     assert len(read("- é # ü\n" * 30_000)) == 1
     assert len(read("--- é\n" * 5_000)) == 5_000
