@@ -63,21 +63,21 @@ def signature(name: str) -> str:
     return re.sub(r"<function (\w+) at \w+>", r"\1", text)
 
 
-def test_names_are_a_promise() -> None:
+def test_the_public_names_are_fixed() -> None:
     assert list(kcheck.__all__) == NAMES.split()
     assert [name for name in kcheck.__all__ if getattr(kcheck, name).__name__ != name and name != "rules"] == []
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_signatures_are_a_promise(name: str) -> None:
+def test_the_public_signatures_are_fixed(name: str) -> None:
     assert signature(name) == f"({SIGNATURES[name]}".replace("'", "")
 
 
-def test_every_name_is_documented() -> None:
+def test_every_public_name_is_documented() -> None:
     assert [name for name in kcheck.__all__ if not re.search(rf"`(?:kcheck\.)?{name}\b", PAGE)] == []
 
 
-def test_an_import_loads_nothing() -> None:
+def test_importing_kcheck_loads_no_module() -> None:
     code = "import sys, kcheck; print([name for name in sys.modules if name.startswith('kcheck.')])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
@@ -127,7 +127,7 @@ def test_a_project_is_checked_fixed_and_written(aks: Path) -> None:
         fixes.write()
 
 
-def test_every_value_has_its_origin(aks: Path) -> None:
+def test_every_value_in_the_api_has_its_origin(aks: Path) -> None:
     (cluster,) = kcheck.load().inventory.clusters
     assert isinstance(cluster.name, kcheck.Known)
     assert cluster.name.origin is not None
@@ -136,7 +136,7 @@ def test_every_value_has_its_origin(aks: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("nodes", "fires"), [(None, True), (10, False), ({"train": 10}, False)])
-def test_targets_win_over_the_settings(aks: Path, nodes: int | dict[str, int] | None, fires: bool) -> None:
+def test_targets_override_the_settings(aks: Path, nodes: int | dict[str, int] | None, fires: bool) -> None:
     found = kcheck.load(nodes=nodes).check().findings
     assert any(one.rule == "free-control-plane" for one in found) == fires
 
@@ -161,7 +161,7 @@ def test_an_overlay_stands_in_for_files(aks: Path) -> None:
         ({"rules": ["none"]}, "there is no folder none"),
     ],
 )
-def test_mistakes_are_errors_of_one_kind(aks: Path, settings: dict[str, object], message: str) -> None:
+def test_user_errors_are_raised_as_kcheck_errors(aks: Path, settings: dict[str, object], message: str) -> None:
     with pytest.raises(kcheck.Error, match=re.escape(message)):
         kcheck.load(**settings)  # type: ignore[arg-type]
 
@@ -171,7 +171,7 @@ def test_fixes_of_rules_that_do_not_exist_are_refused(aks: Path) -> None:
         kcheck.load().fix(select=["none"])
 
 
-def test_rules_are_listed_with_those_of_a_folder() -> None:
+def test_rules_of_a_folder_are_listed_too() -> None:
     own = kcheck.rules(str(ROOT / "examples" / "own-rules" / "policies"))[len(kcheck.rules()) :]
     assert [(rule.group, rule.name) for rule in own] == [
         ("images", "image-outside-registry"),

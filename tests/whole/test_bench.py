@@ -30,7 +30,7 @@ def bench() -> Any:
     return load_script("bench")
 
 
-def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
+def test_every_performance_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
     loads = bench.all_loads(tmp_path, PEERS, tmp_path)
     ratios = {(load.name, beside.name, beside.most) for load in loads for beside in load.beside if beside.most}
     large = "2,000 manifests and 200 .tf"
@@ -57,7 +57,7 @@ def test_every_goal_has_a_load(bench: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.medium
-def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
+def test_a_bench_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
     command = ["true", "x"] if shutil.which("true") else [sys.executable, "-c", "pass"]  # valgrind counts it
     beside = (bench.Beside("python", command, 10_000), bench.Beside("itself", command))
     load = bench.Load("nothing", command, tmp_path, beside, most_ms=0, most_memory=10_000)
@@ -67,7 +67,7 @@ def test_a_load_is_printed_with_its_goals(bench: Any, tmp_path: Path) -> None:
     assert len(others) == 4
 
 
-def test_growth_is_printed_by_doubling(tmp_path: Path) -> None:
+def test_bench_growth_is_printed_per_doubling(tmp_path: Path) -> None:
     seconds = {"1": 1.0, "10": 1.9, "20": 2.9, "40": 7.0}
     series = bench_growth.Series("Jobs", bench_growth.one_file, (10, 20, 40, 80))
     first, *others = bench_growth.rows(series, tmp_path, lambda _, folder: seconds[folder.name], 5)
@@ -79,14 +79,14 @@ def test_growth_is_printed_by_doubling(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("series", bench_growth.SERIES, ids=lambda series: series.name)
-def test_trees_grow_by_their_size(series: bench_growth.Series, tmp_path: Path) -> None:
+def test_bench_trees_grow_with_their_size(series: bench_growth.Series, tmp_path: Path) -> None:
     series.write(tmp_path, 5)
     assert {path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == set(series.make(5).values())
     assert series.make(5) != series.make(10)
 
 
 @pytest.mark.medium
-def test_phases_add_up(tmp_path: Path) -> None:
+def test_the_phases_of_a_run_add_up(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a/b:1}]}\n"
     )
@@ -103,7 +103,7 @@ def test_phases_add_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seam", [seam for seams in bench_phases.SEAMS.values() for seam in seams])
-def test_seams_are_functions_of_kcheck(seam: str) -> None:
+def test_the_measured_seams_are_functions_of_kcheck(seam: str) -> None:
     module, _, name = seam.partition(":")
     assert callable(reduce(getattr, name.split("."), importlib.import_module(f"kcheck.{module}")))
 
@@ -120,7 +120,7 @@ def test_seams_are_functions_of_kcheck(seam: str) -> None:
         ("Ensure the subnet has flow logs", False),
     ],
 )
-def test_candidates_name_the_limit_or_a_shortage(message: str, candidate: bool) -> None:
+def test_linter_messages_count_if_they_name_the_limit_or_a_shortage(message: str, candidate: bool) -> None:
     expected = {"walls": [{"nodes": 1005}], "not_known": ["var.cluster_cidr"]}
     assert bench_linters.is_candidate(message, expected) is candidate
 
@@ -139,6 +139,6 @@ REPORTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("linter", bench_linters.LINTERS)
-def test_messages_of_linters_are_read(linter: str) -> None:
+def test_messages_of_other_linters_are_parsed(linter: str) -> None:
     (message,) = bench_linters.LINTERS[linter].messages(REPORTS[linter])
     assert message.startswith("A")

@@ -42,7 +42,7 @@ def limit() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS if os.environ.get("KCHECK_BOMBS") else FEW)
-def test_bomb_is_harmless(name: str, write: Write) -> None:
+def test_every_command_ends_in_bounded_time_and_memory(name: str, write: Write) -> None:
     arguments, make = BOMBS[name]
     folder = write(make())
     run = subprocess.run(

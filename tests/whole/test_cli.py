@@ -113,7 +113,7 @@ def test_exit_code_depends_on_the_findings(arguments: list[str], code: int, monk
     assert stop.value.code == code
 
 
-def test_json_report_has_every_field_of_its_schema(write: Write) -> None:
+def test_the_json_report_has_every_field_of_its_schema(write: Write) -> None:
     module = 'module "network" {\n  source = "git::https://example.com/network"\n}\n'
     write({"main.tf": CLUSTER + POOL + module, "b/main.tf": CLUSTER + POOL, "b/prod.tfvars": "most = 3\n"})
     check_all_fields("report", report(".", "--info"))
@@ -135,7 +135,7 @@ def test_the_json_report_has_places_objects_and_fixes() -> None:
     assert order == sorted(order)
 
 
-def test_undecided_names_the_input(write: Write) -> None:
+def test_an_undecided_check_names_the_missing_input(write: Write) -> None:
     write({"main.tf": CLUSTER + POOL})
     data = report(".")
     waiting = {check["rule"]: check["missing"] for check in data["undecided"]}
@@ -146,7 +146,7 @@ def test_undecided_names_the_input(write: Write) -> None:
     assert "1 input unknown" in text
 
 
-def test_var_file_and_nodes_decide(write: Write) -> None:
+def test_var_file_and_nodes_options_decide_checks(write: Write) -> None:
     write({"main.tf": CLUSTER + POOL, "big.tfvars": "most = 390\n"})
     rules = {finding["rule"] for finding in report(".", "--var-file", "big.tfvars")["findings"]}
     assert "kubenet-beyond-400-nodes" in rules
@@ -155,13 +155,13 @@ def test_var_file_and_nodes_decide(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_smaller_target_silences_findings_above_it() -> None:
+def test_a_smaller_target_silences_findings_above_it() -> None:
     assert "free-control-plane" in {f["rule"] for f in report(".")["findings"]}
     assert "free-control-plane" not in {f["rule"] for f in report(".", "--nodes", "5")["findings"]}
 
 
 @pytest.mark.slow
-def test_price_turns_hours_into_money(write: Write) -> None:
+def test_the_price_option_turns_hours_into_money(write: Write) -> None:
     text = CLUSTER.replace(
         "node_count     = 20", "auto_scaling_enabled = true\n    min_count = 0\n    max_count = 1000"
     )
@@ -216,7 +216,7 @@ def test_suppressed_findings_are_not_reported(place: str, silent: bool, write: W
 
 
 @pytest.mark.usefixtures("cluster")
-def test_eval_says_value_reason_and_origins() -> None:
+def test_eval_prints_value_and_reason_and_origins() -> None:
     answer = json.loads(run("eval", "azurerm_subnet.nodes.address_prefixes[0]").stdout)
     assert answer == {"value": "10.0.0.0/20", "known": True, "reason": None, "origins": ["main.tf:7:23"]}
     answer = json.loads(run("eval", "var.most + 1").stdout)
@@ -260,14 +260,14 @@ def test_eval_refuses_options_that_do_not_exist(option: str) -> None:
         (["simulate", "--what"], "--what-if"),
     ],
 )
-def test_mistyped_names_get_the_nearest(arguments: list[str], hint: str) -> None:
+def test_mistyped_names_get_the_nearest_suggestion(arguments: list[str], hint: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert hint in result.output
 
 
 @pytest.mark.usefixtures("cluster")
-def test_fix_output_writes_copies(tmp_path: Path) -> None:
+def test_fix_with_output_writes_copies(tmp_path: Path) -> None:
     before = (tmp_path / "main.tf").read_bytes()
     result = run("fix", ".", "--unsafe-fixes", "--output", "out")
     assert result.exit_code == 0
@@ -276,7 +276,7 @@ def test_fix_output_writes_copies(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_a_rule_gives_exit_3_and_other_rules_run(monkeypatch: pytest.MonkeyPatch) -> None:
     from kcheck.engine import rules
 
     broken = [
@@ -291,7 +291,7 @@ def test_bug_in_a_rule_is_exit_3_and_the_others_run(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("cluster")
-def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_users_never_see_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     import sys
 
     from kcheck.commands.cli import main
@@ -308,7 +308,7 @@ def test_no_traceback_for_users(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_an_interrupted_run_ends_without_traceback(
+def test_an_interrupted_run_ends_without_a_traceback(
     write: Write, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:
@@ -323,7 +323,7 @@ def test_an_interrupted_run_ends_without_traceback(
     assert capfd.readouterr().err == "\n"
 
 
-def test_help_is_in_groups() -> None:
+def test_help_is_printed_in_groups() -> None:
     from kcheck.commands.cli import _GROUPS, COMMANDS
 
     assert sorted(" ".join(_GROUPS.values()).split()) == sorted(COMMANDS)
@@ -331,7 +331,7 @@ def test_help_is_in_groups() -> None:
     assert sections == ["Options", "What is read", "What is known"]
 
 
-def test_one_manifest_on_stdin(write: Write) -> None:
+def test_one_manifest_can_be_read_from_stdin(write: Write) -> None:
     write({"kcheck.yaml": "ignore: [job-without-deadline]\n"})
     run = CliRunner().invoke(cli, ["check", "-", "--info", "--format", "concise"], input=JOB)
     assert run.stdout.splitlines()[0].startswith("-:4:")
@@ -359,7 +359,7 @@ def test_lists_of_rules_are_split_at_commas(write: Write) -> None:
     assert (wrong.exit_code, "there is no rule nope" in wrong.stderr) == (2, True)
 
 
-def test_findings_from_a_severity_on(write: Write) -> None:
+def test_findings_below_the_minimum_severity_are_hidden(write: Write) -> None:
     write({"main.tf": CLUSTER, "a.yaml": JOB})
     every = CliRunner().invoke(cli, ["check", ".", "-q", "--min-severity", "info"]).stdout
     assert every == CliRunner().invoke(cli, ["check", ".", "-q", "--info"]).stdout

@@ -129,19 +129,19 @@ def commands_in(text: str) -> list[str]:
 
 
 @pytest.mark.medium
-def test_links_lead_somewhere() -> None:
+def test_every_link_in_the_docs_leads_somewhere() -> None:
     assert [problem for path in PAGES for problem in broken(path)] == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_command_of_a_page_exists(path: Path) -> None:
+def test_every_command_in_the_docs_exists(path: Path) -> None:
     assert commands_in(path.read_text()) == []
 
 
 README = (ROOT / "README.md").read_text()
 
 
-def test_contributing_fits_four_screens() -> None:
+def test_the_contributing_page_fits_four_screens() -> None:
     lines = (ROOT / "CONTRIBUTING.md").read_text().splitlines()
     assert sum(max(1, -(-len(line) // 100)) for line in lines) <= 210
 
@@ -159,7 +159,7 @@ def test_output_in_the_readme_fits_a_terminal() -> None:
 
 
 @pytest.mark.medium
-def test_commands_are_found() -> None:
+def test_the_test_finds_commands_in_the_docs() -> None:
     """The readers above see what is there: else the tests of it would hold of nothing."""
     found = [call for path in PAGES for call in calls(path.read_text())]
     for name in ("check", "fix", "capacity", "baseline", "explain", "config", "rules", "show", "eval"):
@@ -175,7 +175,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("language", "text"), EXAMPLES, ids=[text.splitlines()[0] for _, text in EXAMPLES])
-def test_the_settings_of_a_page_load(language: str, text: str, write: Write) -> None:
+def test_the_settings_in_the_docs_load(language: str, text: str, write: Write) -> None:
     write({"kcheck.yaml" if language == "yaml" else "pyproject.toml": text})
     config = settings.load(["."])
     assert config.places
@@ -243,7 +243,7 @@ def test_bad_links_are_reported(tmp_path: Path) -> None:
         ("Ten - or more", "ten---or-more"),
     ],
 )
-def test_anchors_are_those_of_github(heading: str, anchor: str) -> None:
+def test_heading_anchors_equal_those_of_github(heading: str, anchor: str) -> None:
     assert anchors(f"## {heading}\n") == {anchor}
 
 
@@ -286,7 +286,7 @@ def test_stale_docs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.medium
-def test_links_of_the_site_lead_somewhere(tmp_path: Path) -> None:
+def test_every_link_of_the_site_leads_somewhere(tmp_path: Path) -> None:
     """Those to files beside docs/ lead to the project, those to rules to their pages."""
     load_script("print-docs").site(tmp_path)
     written = sorted(tmp_path.rglob("*.md"))
@@ -312,7 +312,7 @@ BLOCKS: list[Block] = [
 ]
 
 
-def test_a_page_in_its_two_looks() -> None:
+def test_a_page_is_printed_as_text_and_markdown() -> None:
     assert plain(page.as_text(BLOCKS)) == (
         "a-rule\n\nfix     none\njudges  each pool\n\nWhy:\n\nBecause *a* < b, and `*c*`:\n\n    [as it is]\n\n"
         "Sources:\n  x.y = 5\n    https://example.com/a_b*\n    a note\n  https://example.com\n\nCondition:\n  a > b\n"
@@ -326,7 +326,7 @@ def test_a_page_in_its_two_looks() -> None:
 
 
 @pytest.mark.medium
-def test_rules_know_their_pages(write: Write) -> None:
+def test_every_rule_knows_its_page(write: Write) -> None:
     for rule in rules.load():
         assert rule_page.url(rule).removeprefix(f"{page.HOME}/") == f"rules/{rule.group}/{rule.name}.yaml"
         assert rule.path == str(ROOT / page.rule_file(rule))
@@ -353,20 +353,20 @@ def test_rules_know_their_pages(write: Write) -> None:
         ("gke.pool.max_pods", ["kind     default", "docs/limits.md#gke.pool.max_pods"]),
     ],
 )  # fmt: skip
-def test_explain_tells_of_numbers(name: str, lines: list[str]) -> None:
+def test_explain_describes_limits(name: str, lines: list[str]) -> None:
     run = CliRunner().invoke(cli, ["explain", name])
     assert run.exit_code == 0
     assert [line for line in lines if line not in run.output] == []
 
 
-def test_explain_hints_at_numbers() -> None:
+def test_explain_suggests_the_nearest_limit() -> None:
     run = CliRunner().invoke(cli, ["explain", "eks.pool.quotas"])
     assert run.exit_code == 2
     assert "there is no rule, limit or word `eks.pool.quotas`; did you mean eks.pool.quota" in run.output
 
 
 @pytest.mark.medium
-def test_pages_name_silencing_and_silenced_rules() -> None:
+def test_rule_pages_name_rules_that_silence_them() -> None:
     every = rules.load()
     text = {rule.name: plain(rule_page.as_text(rule, every)) for rule in every}
     assert "silent where kubenet-beyond-400-nodes has found something" in text["kubenet-retiring"]

@@ -37,7 +37,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 @pytest.mark.slow
-def test_a_run_is_counted(script: Any, write: Write) -> None:
+def test_the_results_of_an_ecosystem_run_are_counted(script: Any, write: Write) -> None:
     outcome = script.run(ROOT, write({"main.tf": CLUSTER % "50"}))
     assert not outcome.crash
     assert outcome.counts["judged clusters"] == outcome.counts["judged pools"] == 1
@@ -45,7 +45,7 @@ def test_a_run_is_counted(script: Any, write: Write) -> None:
     assert any(key[0] == "free-control-plane" for key in outcome.findings)
 
 
-def test_differences_of_two_outcomes_are_printed(script: Any) -> None:
+def test_differences_of_two_ecosystem_runs_are_printed(script: Any) -> None:
     key, other = ("rule", "main.tf", "3", "cluster"), ("rule", "main.tf", "9", "cluster")
     old = script.Outcome(findings={key: "error a", other: "info b"}, undecided={("rule", "pool"): "var.x"})
     new = script.Outcome(findings={key: "error c"}, undecided={("more", "pool"): "var.y"}, crash="KeyError")
@@ -59,7 +59,7 @@ def test_differences_of_two_outcomes_are_printed(script: Any) -> None:
     assert script.compare("owner/name", old, old) == []
 
 
-def test_totals_have_the_share_that_was_decided(script: Any) -> None:
+def test_ecosystem_totals_show_the_decided_share(script: Any) -> None:
     one = script.Outcome(findings={("r",): "error"})
     one.counts.update({"decided": 30, "undecided": 10, "error": 1, "judged clusters": 2, "not judged": 1})
     text = script.totals("new", [one, script.Outcome(crash="x")])
@@ -69,7 +69,7 @@ def test_totals_have_the_share_that_was_decided(script: Any) -> None:
     assert "1 crashes" in text
 
 
-def test_the_list_has_names_and_commits_only(script: Any) -> None:
+def test_the_ecosystem_list_has_only_names_and_commits(script: Any) -> None:
     found = script.listed(TESTS / "ecosystem.txt")
     assert len(found) == 40
     assert all(name.count("/") == 1 and len(commit) == 40 for name, commit in found)

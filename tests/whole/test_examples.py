@@ -57,7 +57,7 @@ def listed(result: Result) -> list[str]:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_has_its_mistakes_and_no_others(example: str) -> None:
+def test_every_example_has_exactly_its_planted_mistakes(example: str) -> None:
     """Also after all fixes that kcheck makes: what is left then asks for a person."""
     config = settings.load((example,), None)
     found = linter.run(Tree([example]), config)
@@ -73,7 +73,7 @@ def test_examples_are_fully_decided(example: str) -> None:
 
 
 @pytest.mark.parametrize("example", [name for name in EXAMPLES if name.endswith("-training")])
-def test_model_of_an_example(example: str) -> None:
+def test_the_model_of_an_example_equals_its_golden_file(example: str) -> None:
     """The JSON of `kcheck show`, a field a line."""
     data = json.loads(model.as_json(model.collect(Tree([example]), settings.load((example,), None))))
     assert not data.pop("problems")
@@ -95,7 +95,7 @@ def subnet_message(text: str, tmp_path: Path) -> tuple[str, ...]:
     return next((one.message, *one.details) for one in result.findings if one.rule == "subnet-too-small")
 
 
-def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) -> None:
+def test_eks_training_counts_addresses_by_interfaces_and_by_prefixes(tmp_path: Path) -> None:
     """A c6i.16xlarge has 15 interfaces of 50 addresses, an m6i.xlarge 4 of 15, a p5.48xlarge 2 of 50.
 
     With the CNI's defaults a node with a pod holds two interfaces; with prefixes its own address and two of 16, and its
@@ -121,7 +121,7 @@ def test_eks_training_with_whole_interfaces_and_with_prefixes(tmp_path: Path) ->
     )
 
 
-def test_aks_training_at_16_nodes_has_nothing_to_say() -> None:
+def test_aks_training_at_16_nodes_has_only_the_free_tier_finding() -> None:
     """The first try worked: with 16 nodes only the Free tier is worth a word."""
     found = places(linter.run(Tree(["aks-training"]), Config(nodes={"": 16})))
     assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]
@@ -137,7 +137,7 @@ SAID = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "own-rules"])
-def test_after_all_fixes_the_target_is_reached_or_a_person_is_asked(
+def test_after_all_fixes_the_target_is_reached_or_help_remains(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(ROOT / "examples" / name, tmp_path / name)

@@ -102,14 +102,14 @@ def offenders(found: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, lis
     return {module: wrong for module, found in found if (wrong := list(found))}
 
 
-def test_the_house_is_small_enough_to_be_a_table_of_contents() -> None:
+def test_the_package_has_at_most_15_entries() -> None:
     """A new entry needs one to go."""
     entries = {path.name for path in PACKAGE.iterdir()} - {"__pycache__", "__init__.py", "py.typed"}
     assert len(entries) <= 15
     assert {package(module) for module in MODULES} == set(RANKS)
 
 
-def test_nobody_knows_an_addon() -> None:
+def test_no_module_imports_an_addon() -> None:
     """The command line loads the commands of add-ons by name; no add-on knows another."""
     found = offenders(
         (module, [name for name in imports(module) if package(name) == "addons" and not same_addon(module, name)])
@@ -140,7 +140,7 @@ KEYS_OF_MAPS = {"Reference"}
 """What stands in for an unknown key: a key is sorted, compared and printed as the text that it is."""
 
 
-def test_no_text_carries_data() -> None:
+def test_no_subclass_of_str_carries_data() -> None:
     """What follows a text is lost where the text is joined, stripped or copied: it is for a struct."""
     texts = (
         (module, node)
@@ -157,7 +157,7 @@ def test_no_text_carries_data() -> None:
 
 
 @pytest.mark.slow
-def test_imports_lead_down() -> None:
+def test_imports_lead_only_to_lower_floors() -> None:
     assert (
         offenders(
             (module, {name for name in imports(module) if package(name) != own and RANKS[package(name)] >= RANKS[own]})
@@ -169,11 +169,11 @@ def test_imports_lead_down() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [("terraform", "kubernetes"), ("kubernetes", "terraform")])
-def test_strangers_do_not_meet_through_a_third(one: str, other: str) -> None:
+def test_separate_packages_do_not_depend_through_a_third(one: str, other: str) -> None:
     assert {name for module in modules({one}) for name in reached(module) if package(name) == other} == set()
 
 
-def test_the_model_knows_values_only() -> None:
+def test_the_model_imports_only_values() -> None:
     known = {package(name) for module in modules({"model"}) for name in imports(module)}
     assert known <= {"model", "text"}
 
@@ -203,7 +203,7 @@ def of_clouds(module: str) -> list[str]:
     return [text for text in found if text in CLOUDS or OF_CLOUDS.search(text)]
 
 
-def test_shared_code_names_no_cloud() -> None:
+def test_shared_code_mentions_no_cloud() -> None:
     """A cloud is one folder of code and one of profiles."""
     meant = [one for one in modules(RANKS.keys() - {"generate"}) if not one.startswith("inventory.clouds")]
     assert offenders((module, of_clouds(module)) for module in meant if module not in OF_A_CLOUD) == {}
@@ -224,7 +224,7 @@ def numbers(module: str) -> Iterator[int]:
             yield from (value for value in found if isinstance(value, int))
 
 
-def test_numbers_of_clouds_are_in_profiles() -> None:
+def test_cloud_numbers_are_only_in_profiles() -> None:
     """With source and date, so that they are found when they are due."""
     assert (
         offenders(
@@ -294,7 +294,7 @@ def bytes_patterns(module: str) -> Iterator[str]:
 
 
 @pytest.mark.medium
-def test_bytes_are_searched_where_their_syntax_is_known() -> None:
+def test_byte_patterns_are_only_in_syntax_modules() -> None:
     assert (
         offenders((module, bytes_patterns(module)) for module in modules(RANKS.keys() - READERS, but=BYTES_PATTERNS))
         == {}
@@ -313,7 +313,7 @@ def spellings(module: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def test_words_use_values_not_syntax() -> None:
+def test_rule_words_use_values_and_not_syntax() -> None:
     """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
     assert (
         offenders((module, spellings(module)) for module in modules({"engine"}) if module.startswith("engine.words"))
@@ -326,7 +326,7 @@ def test_packages_have_a_one_line_docstring() -> None:
     assert [path for path, text in said.items() if len(text.splitlines()) != 1] == []
 
 
-def test_files_are_small_and_named_for_what_they_hold() -> None:
+def test_modules_are_short_and_named_for_what_they_hold() -> None:
     assert [module for module, path in MODULES.items() if len(path.read_text().splitlines()) > 440] == []
     vague = {"utils", "util", "helpers", "helper", "common", "misc", "tools"}
     assert [module for module in MODULES if module.rpartition(".")[2] in vague] == []
@@ -336,7 +336,7 @@ MOST = {"modules": 450, "imports in functions": 100, "lines": 80_500, "lines wit
 """May be lowered and never raised."""
 
 
-def test_the_house_does_not_grow() -> None:
+def test_the_package_does_not_grow() -> None:
     lines = {module: len(path.read_text().splitlines()) for module, path in MODULES.items()}
     own = [number for module, number in lines.items() if package(module) != "addons"]
     late = {
@@ -398,7 +398,7 @@ def test_docstrings_are_short_and_begin_with_a_verb() -> None:
     assert offenders((module, unclear_docstrings(module)) for module in MODULES) == {}
 
 
-def test_calls_with_many_arguments_name_them() -> None:
+def test_calls_with_many_arguments_use_keywords() -> None:
     assert (
         offenders(
             (module, (f"line {call.lineno}" for call in calls(module) if len(call.args) > 6)) for module in MODULES
@@ -422,5 +422,5 @@ PRINTS = re.compile(r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(
 
 
 @pytest.mark.medium
-def test_all_is_printed_in_one_place() -> None:
+def test_output_is_printed_in_one_place_only() -> None:
     assert offenders((module, PRINTS.findall(MODULES[module].read_text())) for module in modules(but=PRINTERS)) == {}

@@ -78,7 +78,7 @@ def run_all(write: Write, files: Mapping[str, str | bytes], commands: tuple[tupl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
-def test_numbers_of_any_size(number: str, write: Write) -> None:
+def test_numbers_of_any_size_cause_no_bug(number: str, write: Write) -> None:
     run_all(write, {"main.tf": EKS.replace("600", number), "job.yaml": JOB.replace(": 64", f": {number}")})
     run_all(write, {"main.tf": EKS, "job.yaml": JOB.replace(": 8", f": {number}").replace("500m", f"'{number}'")})
     run_all(
@@ -126,12 +126,12 @@ def test_values_of_a_wrong_shape_cause_no_bug(code: str, write: Write) -> None:
     run_all(write, {"main.tf": code})
 
 
-def test_settings_that_are_nested_deeply(write: Write) -> None:
+def test_deeply_nested_settings_are_refused(write: Write) -> None:
     write({"main.tf": EKS, "pyproject.toml": f"[tool.kcheck]\nignore = {'[' * 1100}{']' * 1100}\n"})
     assert status("check") == 2
 
 
-def test_an_expression_that_is_no_text(write: Write) -> None:
+def test_an_expression_that_is_not_unicode_is_refused(write: Write) -> None:
     write({"main.tf": EKS})
     run = CliRunner().invoke(cli, ["eval", '"\udcff"'])
     assert "not UTF-8 text" in run.output
@@ -147,7 +147,7 @@ def test_a_number_of_too_many_digits_is_unknown(write: Write) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda text: text[:12])
 @pytest.mark.parametrize("name", ["nodes", "price", "limits", "simulation"])
-def test_numbers_in_settings(number: str, name: str, write: Write) -> None:
+def test_extreme_numbers_in_settings_cause_no_bug(number: str, name: str, write: Write) -> None:
     value = {
         "limits": f"{{eks.pool.quota: {{value: {number}, reason: asked}}}}",
         "simulation": f"{{launch_rate: {number}}}",
@@ -184,7 +184,7 @@ def test_strange_flags_cause_no_bug(arguments: tuple[str, ...], write: Write) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["1e400", "-1e400", "nan", "²", HUGE, "9" * 40, "1e999Gi"])
-def test_sizes_and_durations_of_runs(size: str, write: Write) -> None:
+def test_extreme_sizes_and_durations_of_runs_cause_no_bug(size: str, write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB})
     assert status("simulate", "--image-size", size) in (0, 2)
     assert status("simulate", "--duration", f"{size}h") == 2
@@ -195,7 +195,7 @@ NOT_A_PATH = ["a\\u0000b", "\\ud800", "a" * 5000, "/".join(["a"] * 3000)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOT_A_PATH, ids=["null", "half", "long", "deep"])
-def test_texts_that_are_no_paths(path: str, write: Write) -> None:
+def test_invalid_paths_in_files_cause_no_bug(path: str, write: Write) -> None:
     text = path.replace("\\u0000", "\\0")
     run_all(
         write,
@@ -220,7 +220,7 @@ def test_texts_that_are_no_paths(path: str, write: Write) -> None:
     ['clusters: [{root: "X"}]', 'clusters: [{root: ., var_files: ["X"], manifests: ["X"]}]', 'var_files: ["X"]', 'exclude: ["X"]',
      'rules: ["X"]', 'baseline: "X"', 'module_dirs: ["X"]', 'per_path_ignores: {"X": [images]}'],
 )  # fmt: skip
-def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> None:
+def test_invalid_paths_in_settings_cause_no_bug(path: str, setting: str, write: Write) -> None:
     write({"main.tf": EKS, "job.yaml": JOB, "kcheck.yaml": setting.replace("X", path.replace("\\u0000", "\\0"))})
     assert status("check") in (0, 1, 2)
 
@@ -235,7 +235,7 @@ def test_settings_that_are_no_paths(path: str, setting: str, write: Write) -> No
         lambda data: data.replace(b"\n", "\u2028".encode()), lambda data: data.replace(b" ", "\u00a0".encode()),
     ],
 )  # fmt: skip
-def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], write: Write) -> None:
+def test_files_with_unusual_encodings_cause_no_bug(change: Callable[[bytes], bytes], write: Write) -> None:
     files = {"main.tf": EKS, "job.yaml": JOB, "terraform.tfvars": "nodes = 700\n"}
     for name, text in files.items():
         run_all(write, {**files, name: change(text.encode())}, COMMANDS[:1])
@@ -246,7 +246,7 @@ def test_files_as_other_programs_write_them(change: Callable[[bytes], bytes], wr
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_files_that_are_none(write: Write) -> None:
+def test_pipes_and_sockets_and_dangling_links_cause_no_bug(write: Write) -> None:
     folder = write(
         {"good.tf": EKS, "job.yaml": JOB, "kcheck.yaml/a": "", "dir.tf/main.tf": EKS, "dir.yaml/a.yaml": JOB}
     )
@@ -273,7 +273,7 @@ def test_files_that_are_none(write: Write) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
+def test_a_pipe_stays_unread_after_fixes(write: Write) -> None:
     """Whatever is said of a folder before a fix holds after it."""
     code = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
     write({"main.tf": code})
@@ -284,7 +284,7 @@ def test_a_file_that_is_none_is_unread_after_fixes_too(write: Write) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kcheck_does_not_wait_for_a_pipe_without_a_writer(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     """What settings and options name is opened, whatever it is."""
     monkeypatch.setattr(system, "PATIENCE", 0.1)
     write({"main.tf": EKS, "kcheck.yaml": "usage: {recording: pipe}\n"})
@@ -303,7 +303,7 @@ def test_a_pipe_is_read_until_its_writer_ends(write: Write) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no such device")
-def test_a_device_that_never_ends(write: Write) -> None:
+def test_an_endless_device_does_not_stop_kcheck(write: Write) -> None:
     write({"main.tf": EKS})
     assert status("usage", ".", "--from", "/dev/zero") == 2
     assert status("check", "--baseline", "/dev/zero") == 2
@@ -341,7 +341,7 @@ resource "aws_eks_cluster" "a" {
 """A value or null, by a condition that nobody knows."""
 
 
-def test_machines_in_one_of_two_things_that_are_no_subnets(write: Write) -> None:
+def test_machines_in_one_of_two_invalid_subnets_cause_no_bug(write: Write) -> None:
     kubeadm = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: a\n"
     machines = 'resource "aws_instance" "a" {\n  instance_type = "m6i.large"\n  subnet_id = var.x ? 1 : 2\n'
     others = (
@@ -354,11 +354,11 @@ def test_machines_in_one_of_two_things_that_are_no_subnets(write: Write) -> None
 
 
 @pytest.mark.parametrize("name", CHOSEN_OR_NULL)
-def test_a_value_that_may_be_null(name: str, write: Write) -> None:
+def test_a_value_that_may_be_null_causes_no_bug(name: str, write: Write) -> None:
     run_all(write, {"main.tf": f'variable "x" {{}}\n{CHOSEN_OR_NULL[name]}'})
 
 
-def test_a_prefix_of_more_bits_than_an_address_has(write: Write) -> None:
+def test_a_prefix_longer_than_an_address_causes_no_bug(write: Write) -> None:
     code = 'resource "alicloud_cs_managed_kubernetes" "a" {\n  name = "a"\n  node_cidr_mask = 75\n'
     pool = 'resource "alicloud_cs_kubernetes_node_pool" "a" {\n  cluster_id = alicloud_cs_managed_kubernetes.a.id\n}\n'
     run_all(write, {"main.tf": f'{code}  pod_cidr = "10.0.0.0/16"\n}}\n{pool}'})
@@ -366,7 +366,7 @@ def test_a_prefix_of_more_bits_than_an_address_has(write: Write) -> None:
 
 
 @pytest.mark.parametrize("least", [0, 100_000_000])
-def test_nodes_that_no_run_can_have(least: int, write: Write) -> None:
+def test_a_huge_node_count_ends_in_bounded_time(least: int, write: Write) -> None:
     """Work grows with what is written, never with a number."""
     gke = GKE.replace('  node_locations = [[["a"]]]\n', "").replace("= 8", f"= 100000000\n    min_node_count = {least}")
     write({"main.tf": gke, "job.yaml": JOB})

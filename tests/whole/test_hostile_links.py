@@ -77,7 +77,7 @@ def prepare(name: str) -> None:
 
 
 @pytest.mark.parametrize("case", WRITERS)
-def test_each_command_writes_where_there_is_no_link(place: Path, case: str) -> None:
+def test_each_command_writes_if_there_is_no_link(place: Path, case: str) -> None:
     (place / "work/.git").mkdir()
     prepare(case)
     before = listing(place / "work")
@@ -107,7 +107,7 @@ def test_no_command_writes_through_a_link(place: Path, case: str, kind: str) -> 
     assert sorted(path.name for path in place.iterdir()) == ["victim", "work"]
 
 
-def test_output_that_the_user_names_may_be_anywhere(place: Path) -> None:
+def test_output_named_by_the_user_can_be_anywhere(place: Path) -> None:
     (place / "work/.git").mkdir()
     for command in (
         "generate eks --nodes 8 --output ../victim/new",
@@ -121,7 +121,7 @@ def test_output_that_the_user_names_may_be_anywhere(place: Path) -> None:
     assert (place / "work/own/report.json").exists()
 
 
-def test_parts_that_write_by_themselves(place: Path) -> None:
+def test_low_level_writes_do_not_go_through_a_link(place: Path) -> None:
     """The lock of a fleet, and what moves and removes files."""
     (place / "work/.git").mkdir()
     (place / "work/cache").symlink_to("../victim")

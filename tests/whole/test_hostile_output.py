@@ -194,7 +194,7 @@ def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("command", "form", "arguments"), RUNS, ids=lambda value: ascii(value)[:40] if isinstance(value, tuple) else value
 )
-def test_output_of_hostile_files_is_inert(
+def test_output_for_hostile_files_is_inert(
     command: str, form: str, arguments: tuple[str, ...], tree: Path, results: Path
 ) -> None:
     words = [str(results) if word == "{results}" else word for word in arguments]

@@ -70,7 +70,7 @@ def test_help_loads_no_command(tmp_path: Path) -> None:
     assert not modules & HEAVY
 
 
-def test_help_of_a_check_reads_nothing(tmp_path: Path) -> None:
+def test_the_help_of_check_reads_no_file(tmp_path: Path) -> None:
     modules = loaded("check", "--help", cwd=tmp_path)
     assert "kcheck.commands.check" in modules
     assert not {name for name in modules if name.startswith(READERS)}
@@ -86,7 +86,7 @@ def test_help_of_a_check_reads_nothing(tmp_path: Path) -> None:
         ("explain image", "images"),
     ],
 )
-def test_completion_reads_nothing(tmp_path: Path, words: str, found: str) -> None:
+def test_completion_reads_no_file(tmp_path: Path, words: str, found: str) -> None:
     code = (
         "import sys, atexit\n"
         "from kcheck.commands.cli import main\n"
@@ -108,20 +108,20 @@ def test_completion_reads_nothing(tmp_path: Path, words: str, found: str) -> Non
     assert not modules & PARSERS
 
 
-def test_completion_knows_every_group_and_rule() -> None:
+def test_completion_offers_every_group_and_rule() -> None:
     every = rules.load()
     names = [*dict.fromkeys(rule.group for rule in every), *(rule.name for rule in every)]
     assert complete_rules(click.Context(cli), click.Argument(["rule"]), "") == names
 
 
-def test_check_of_nothing_needs_no_archives(tmp_path: Path) -> None:
+def test_a_check_of_nothing_imports_no_archive_libraries(tmp_path: Path) -> None:
     """What looks for programs brings zlib, bz2 and lzma, a twentieth of such a run."""
     modules = loaded("check", ".", cwd=tmp_path)
     assert "kcheck.commands.check" in modules
     assert not modules & {"shutil", "lzma", "shlex"}
 
 
-def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
+def test_checking_a_manifest_imports_no_hcl_parser(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "yaml" in modules
@@ -136,7 +136,7 @@ def test_manifest_needs_no_hcl(tmp_path: Path) -> None:
     assert not modules & {"json", "difflib", "kcheck.config.settings", "kcheck.config.schemas"}  # without settings
 
 
-def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> None:
+def test_checking_a_manifest_imports_no_simulation_and_no_writer(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(bench_growth.job(0))
     modules = loaded("check", "pod.yaml", "--fail-on", "never", cwd=tmp_path)
     assert "kcheck.commands.explain" in modules
@@ -144,14 +144,14 @@ def test_manifest_needs_nothing_that_is_simulated_or_written(tmp_path: Path) -> 
     assert not {name for name in modules if name.startswith(("kcheck.scale.simulate", "kcheck.fix"))}
 
 
-def test_without_findings_type_checks_are_not_imported(tmp_path: Path) -> None:
+def test_a_run_without_findings_does_not_import_type_checks(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.text.syntax.cel" in modules
     assert not modules & {"kcheck.engine.rule_words", "kcheck.engine.expression_types"}
 
 
-def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None:
+def test_a_tree_without_a_cluster_loads_no_cluster_code(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     modules = loaded("check", "pod.yaml", cwd=tmp_path)
     assert "kcheck.scale.world" in modules
@@ -165,7 +165,7 @@ def test_without_cluster_nothing_of_clusters_is_computed(tmp_path: Path) -> None
     }
 
 
-def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
+def test_checking_terraform_imports_no_manifest_reader(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text('resource "azurerm_resource_group" "a" {\n  name = "a"\n}\n')
     modules = loaded("check", ".", cwd=tmp_path)
     assert "tree_sitter" in modules
@@ -178,7 +178,7 @@ def test_terraform_needs_no_manifest_reader(tmp_path: Path) -> None:
     }
 
 
-def test_nothing_looks_for_cycles_at_the_end(tmp_path: Path) -> None:
+def test_no_garbage_collection_runs_at_exit(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(MANIFEST)
     code = (
         "import atexit, gc, sys\n"

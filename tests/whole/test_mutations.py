@@ -51,7 +51,7 @@ def test_no_command_ends_with_3(number: int, command: tuple[str, ...]) -> None:
 @pytest.mark.slow
 @FIXED
 @given(st.integers(0, 2**32))
-def test_bytes_outside_a_fix_stay(number: int) -> None:
+def test_bytes_outside_a_fix_do_not_change(number: int) -> None:
     with targets.folder_of(drawn(number)):
         outcome = fix.fix(["."], Config(nodes={"": 1000}), safeties=SAFETIES)
         assert targets.broken_promise(outcome) == ""
@@ -59,7 +59,7 @@ def test_bytes_outside_a_fix_stay(number: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
-def test_two_runs_have_the_same_output(number: int) -> None:
+def test_two_runs_give_the_same_output(number: int) -> None:
     """Whatever the order of sets is."""
     code = "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()"
     arguments = [sys.executable, "-c", code, "check", ".", "--info", "--show-undecided", "--nodes", "1000"]
@@ -83,12 +83,12 @@ def test_no_mutated_input_fails() -> None:
     assert failed == {}
 
 
-def test_smaller_inputs_that_fail_alike() -> None:
+def test_a_failing_input_is_reduced_to_a_smaller_one() -> None:
     data = b"one\ntwo\nthree needle four\nfive\n"
     assert shrink.shrunk(data, lambda some: b"needle" in some) == b"needle"
 
 
-def test_mutations_are_repeatable_and_differ() -> None:
+def test_mutations_are_repeatable_and_all_different() -> None:
     found = [drawn(number) for number in range(50)]
     assert found == [drawn(number) for number in range(50)]
     assert len({repr(sample) for sample in found}) == 50
@@ -96,13 +96,13 @@ def test_mutations_are_repeatable_and_differ() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", targets.targets())
-def test_every_target_takes_what_it_begins_with(name: str) -> None:
+def test_every_fuzz_target_accepts_its_seeds(name: str) -> None:
     target = targets.targets()[name]
     for data in target.seeds[:2]:
         target.feed(data)
 
 
-def test_fuzzing_without_atheris_says_what_to_install(
+def test_fuzzing_without_atheris_names_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load_script("fuzz")

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.medium
 HEALTHY = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n\n  default_node_pool {\n    name       = "p"\n    node_count = 300\n  }\n}\n'
 
 
-def test_broken_file_is_a_finding_and_the_rest_is_read(check: Check) -> None:
+def test_a_broken_file_is_a_finding_and_the_rest_is_read(check: Check) -> None:
     result = check({"main.tf": HEALTHY, "broken.tf": 'resource "x" "y" {\n  a =\n}\n'})
     found = {finding.rule: finding for finding in result.findings}
     assert found["unreadable-file"].span.source.path == "broken.tf"
@@ -87,7 +87,7 @@ def test_one_broken_document_does_not_hide_the_others(check: Check) -> None:
     assert len(result.world.inventory.workloads) == 2
 
 
-def test_two_objects_of_one_name_in_a_file(check: Check) -> None:
+def test_two_objects_with_one_name_are_both_read(check: Check) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: nginx}]\n"
     result = check({"a.yaml": f"{pod}---\n{pod}---\n{pod.replace('nginx', 'other')}"}, Config(nodes={"": 500}))
     assert not result.bugs
@@ -99,7 +99,7 @@ def test_kinds_of_other_groups_are_not_workloads(check: Check) -> None:
     assert not check({"a.yaml": job}).world.inventory.workloads
 
 
-def test_links_in_a_circle_and_links_to_one_file(write: Write) -> None:
+def test_circular_links_and_links_to_one_file_are_read_once(write: Write) -> None:
     folder = write({"one/main.tf": HEALTHY})
     os.symlink(folder / "one", folder / "one" / "again")
     os.symlink(folder / "one" / "main.tf", folder / "one" / "link.tf")
@@ -107,7 +107,7 @@ def test_links_in_a_circle_and_links_to_one_file(write: Write) -> None:
     assert run.output.count("free-control-plane:") == 1
 
 
-def test_nothing_relevant_is_said_on_stderr(write: Write) -> None:
+def test_a_tree_without_relevant_files_is_reported_on_stderr(write: Write) -> None:
     write({"README.md": "hello", "main.tf": 'resource "x" "y" {\n}\n'})
     run = CliRunner().invoke(cli, ["check", "."])
     assert run.exit_code == 0
@@ -149,7 +149,7 @@ CYCLES = {
 
 
 @pytest.mark.parametrize("name", CYCLES)
-def test_cycles_are_findings(name: str, write: Write) -> None:
+def test_terraform_cycles_are_findings(name: str, write: Write) -> None:
     path, more, line = CYCLES[name]
     write(
         {
@@ -189,7 +189,7 @@ def test_only_broken_objects_that_matter_are_reported(kind: str, found: bool, wr
     "cidr", ['""', '"10.0.0.0"', '"10.0.0.0/x"', '"${1}.0/24/"', '"fd00::/64"', "7", '"10.0.0.0/99"']
 )
 @pytest.mark.parametrize("size", ["1e90", "-1", "0.5", '"many"', "true"])
-def test_nonsense_in_numbers_and_ranges(cidr: str, size: str, write: Write) -> None:
+def test_nonsense_in_numbers_and_ranges_causes_no_bug(cidr: str, size: str, write: Write) -> None:
     write(
         {
             "main.tf": f"""
@@ -212,7 +212,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 
 
 @pytest.mark.parametrize("number", ["18446744073709551615", "9223372036854775807", "1" + "0" * 80])
-def test_numbers_that_nothing_has(number: str, write: Write) -> None:
+def test_impossible_numbers_cause_no_bug(number: str, write: Write) -> None:
     write(
         {
             "x.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: x\nspec:\n"
@@ -226,7 +226,7 @@ def test_numbers_that_nothing_has(number: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("count", ["500m", "-1", "{a: b}", "null", "'8'", "99999999999999999999"])
-def test_a_number_of_pods_that_is_none(count: str, check: Check) -> None:
+def test_an_invalid_pod_count_causes_no_bug(count: str, check: Check) -> None:
     """On a cluster, where the pods' places are worked out."""
     cluster = HEALTHY + (
         'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name                  = "gpu"\n'

@@ -61,7 +61,7 @@ def test_libraries_of_version_0_have_an_upper_bound(requirement: Requirement) ->
         ("win-arm64", None, r"\(x64\)"),
     ],
 )
-def test_platform_without_wheels_gets_a_message(
+def test_a_platform_without_wheels_gets_a_message(
     hook: ModuleType, platform: str, abi: str | None, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sysconfig, "get_platform", lambda: platform)
@@ -74,7 +74,7 @@ def test_platform_without_wheels_gets_a_message(
         build.dependencies()
 
 
-def test_each_promise_names_tests() -> None:
+def test_each_security_promise_names_its_tests() -> None:
     rows = [line for line in (ROOT / "SECURITY.md").read_text().splitlines() if line.startswith("| ")]
     rows = [row for row in rows if not row.endswith("| tests |")]
     assert rows
@@ -84,7 +84,7 @@ def test_each_promise_names_tests() -> None:
         assert all((ROOT / name).exists() for name in named), row
 
 
-def test_the_image_runs_as_nobody_and_has_the_locked_versions() -> None:
+def test_the_image_runs_as_an_unprivileged_user_with_locked_versions() -> None:
     text = (ROOT / "Dockerfile").read_text()
     last = text.rpartition("FROM ")[2]
     assert "-slim" in last.split("\n")[0]
@@ -98,7 +98,7 @@ def test_the_image_runs_as_nobody_and_has_the_locked_versions() -> None:
 
 
 @pytest.mark.slow
-def test_the_image_is_small_and_runs() -> None:
+def test_the_container_image_is_small_and_runs() -> None:
     docker = shutil.which("docker")
     if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:
         pytest.skip("docker does not run here")
@@ -113,7 +113,7 @@ def test_the_image_is_small_and_runs() -> None:
     assert "pod-range-too-small" in run.stdout
 
 
-def test_the_schema_for_others_is_of_draft_7_and_takes_the_same() -> None:
+def test_the_draft_7_settings_schema_accepts_the_same_settings() -> None:
     schema = json.loads((ROOT / "docs/kcheck.schema.json").read_text())
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)

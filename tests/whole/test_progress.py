@@ -29,7 +29,7 @@ def wait_for(screen: io.StringIO, text: str) -> None:
         time.sleep(0.01)
 
 
-def test_progress_comes_late_and_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_appears_late_and_disappears(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(printing, "_PATIENCE", 0.01)
     monkeypatch.setattr(printing, "_EVERY", 0.01)
     screen = Terminal()
@@ -99,11 +99,11 @@ def completed(words: str, last: str) -> list[str]:
         ("limits", "any.docker_hub.p", ["any.docker_hub.pulls"]),
     ],
 )
-def test_words_are_completed(words: str, last: str, expected: list[str]) -> None:
+def test_command_words_are_completed(words: str, last: str, expected: list[str]) -> None:
     assert completed(words, last)[: len(expected)] == expected
 
 
-def test_completed_limits_are_known_to_explain() -> None:
+def test_explain_knows_every_completed_limit() -> None:
     context, argument = click.Context(cli), click.Argument(["name"])
     found = {f"limits.{name}" for name in complete_limits(context, argument, "")}
     assert found == {name for name in limit.names() if name.startswith("limits.") and name.split(".")[2] != "quota"}
@@ -118,7 +118,7 @@ def test_completion_scripts_are_printed(shell: str) -> None:
 
 
 @pytest.mark.medium
-def test_completion_of_the_real_program() -> None:
+def test_the_installed_program_completes_words() -> None:
     """Also where kcheck itself decides how it ends."""
     code = "import sys; sys.argv = ['kcheck']; from kcheck.commands.cli import main; main()"
     environment = {"_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": "kcheck ca", "COMP_CWORD": "1"}

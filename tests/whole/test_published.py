@@ -46,7 +46,7 @@ FIGURES = pytest.mark.parametrize(
 
 
 @FIGURES
-def test_published_figures_equal_the_output(
+def test_published_figures_equal_the_printed_figures(
     figure: str, published: str, printed: str, away: str, rests_on: str, where: str
 ) -> None:
     section = SECTIONS[where.partition("(#")[2].rstrip(")")]
@@ -67,7 +67,7 @@ def test_published_figures_equal_the_output(
         assert ours[1] >= theirs[0] * (1 - _OFF), figure
 
 
-def test_each_tree_is_on_the_page() -> None:
+def test_each_published_tree_is_on_the_page() -> None:
     assert [name for name in TREES if f"examples/published/{name} " not in TEXT] == []
 
 

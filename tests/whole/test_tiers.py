@@ -23,14 +23,14 @@ def test_markers_that_do_not_exist_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_some_files_need_not_have_every_marker() -> None:
+def test_a_run_of_some_files_need_not_use_every_marker() -> None:
     run = collected("-m", "(core and not slow) or smoke", "tests/text/test_bundled.py")
     assert run.returncode == 0
     assert "test_bundled.py" in run.stdout
 
 
 @pytest.mark.slow
-def test_of_all_tests_each_marker_has_one(request: pytest.FixtureRequest) -> None:
+def test_every_marker_is_used_by_some_test(request: pytest.FixtureRequest) -> None:
     markers = "\n".join([*request.config.getini("markers"), "unused: no test has it"])
     run = collected("-o", f"markers={markers}", "-m", "browser and not unused", "tests")
     assert "<Unmarked unused>" in run.stdout

@@ -83,7 +83,9 @@ def test_files_unread_at_the_timeout_are_reported(tree: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("command", ["capacity", "fix", "show", "simulate"])
-def test_every_command_that_reads_a_tree_ends(tree: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_that_reads_a_tree_stops_at_the_timeout(
+    tree: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reader, "read", late)
     run = CliRunner().invoke(cli, [command, ".", "--timeout", "60"])
     assert run.exit_code == 3
@@ -91,7 +93,7 @@ def test_every_command_that_reads_a_tree_ends(tree: Path, command: str, monkeypa
     assert (tree / "main.tf").read_text() == HEALTHY
 
 
-def test_timer_ends_the_current_work(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_timer_ends_the_current_work(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forever(*_: object) -> None:
         while True:
             pass
@@ -101,5 +103,5 @@ def test_timer_ends_the_current_work(tree: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
-def test_other_times_are_refused(tree: Path, seconds: str) -> None:
+def test_invalid_timeouts_are_refused(tree: Path, seconds: str) -> None:
     assert CliRunner().invoke(cli, ["check", ".", "--timeout", seconds]).exit_code == 2

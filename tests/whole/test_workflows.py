@@ -56,13 +56,13 @@ def commands(job: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_actions_are_pinned(name: str) -> None:
+def test_actions_are_pinned_to_commits(name: str) -> None:
     for action, comment in re.findall(r"uses: (\S+)(.*)", TEXTS[name]):
         assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment)
 
 
-def test_an_action_has_one_version() -> None:
+def test_each_action_has_only_one_version() -> None:
     pins = {tuple(use.split("@")) for text in TEXTS.values() for use in re.findall(r"uses: (\S+@.*)", text)}
     names = [name for name, _pin in pins]
     assert sorted(names) == sorted(set(names))
@@ -84,7 +84,7 @@ def test_every_tier_of_ci_exists_and_runs() -> None:
     assert [tier for tier in sorted(tiers) if f"\n    {tier})" not in run] == []
 
 
-def test_pythons_are_those_of_the_classifiers() -> None:
+def test_tested_python_versions_equal_the_classifiers() -> None:
     used = [variant["python"] for job in JOBS.values() for variant in variants(job) if "python" in variant]
     used += [
         step["with"]["python-version"] for job in JOBS.values() for step in job["steps"] if "setup-python" in str(step)
@@ -95,7 +95,7 @@ def test_pythons_are_those_of_the_classifiers() -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_jobs_may_do_little(name: str) -> None:
+def test_workflow_jobs_have_minimal_permissions(name: str) -> None:
     job = JOBS[name]
     assert WORKFLOWS[name.partition(":")[0]]["permissions"] == {}
     assert job["timeout-minutes"] <= 60
@@ -131,7 +131,7 @@ def test_copied_commands_install_this_version_and_pinned_actions() -> None:
 
 
 @pytest.mark.parametrize("command", ["actionlint", "zizmor --offline --persona=pedantic --quiet action.yml .github"])
-def test_linters_find_nothing(command: str) -> None:
+def test_workflow_linters_find_nothing(command: str) -> None:
     program, *arguments = command.split()
     found = shutil.which(program, path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
     if not found:
@@ -141,7 +141,7 @@ def test_linters_find_nothing(command: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda path: path.stem)
-def test_issue_forms_have_fields(path: Any) -> None:
+def test_every_issue_form_has_fields(path: Any) -> None:
     form = yaml.safe_load(path.read_text(encoding="utf-8"))
     fields = [field for field in form["body"] if field["type"] != "markdown"]
     assert len({field["id"] for field in fields}) == len(fields)
@@ -161,7 +161,7 @@ CHANGELOG = """# Changelog
 """
 
 
-def test_notes_are_one_section_with_absolute_links() -> None:
+def test_release_notes_are_one_changelog_section_with_absolute_links() -> None:
     page = "https://github.com/kcheck/kcheck/blob/v0.2.0/docs/a.md#b"
     assert NOTES.notes(CHANGELOG, "0.2.0") == f"- A [page]({page}), [here](#there), [far](https://example.org/x)."
     assert NOTES.notes(CHANGELOG, "0.1.0") == "- First."
@@ -182,7 +182,7 @@ def test_a_tag_without_its_version_or_notes_is_not_released(tag: str, version: s
     assert (problem in found[0]) if problem else not found
 
 
-def test_the_changelog_is_short() -> None:
+def test_the_changelog_and_its_lines_are_short() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     entries = [line for line in lines if line.startswith("- ")]
     assert len(lines) <= 40
@@ -190,7 +190,7 @@ def test_the_changelog_is_short() -> None:
     assert [line for line in lines if line.startswith("  ")] == []
 
 
-def test_this_version_has_notes() -> None:
+def test_this_version_has_release_notes() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert NOTES.current_version() == __version__
     assert len(NOTES.notes(changelog, __version__)) < 125_000  # the most that GitHub takes
