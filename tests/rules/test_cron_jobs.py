@@ -102,7 +102,7 @@ def test_ray_cron_jobs_that_can_overlap_are_reported(check: Check) -> None:
     result = check_jobs(check, cron("clicks", "0 2 * * *", "concurrencyPolicy: Forbid", BOUNDED), RAY)
     (finding,) = [one for one in result.findings if one.rule == RULE]
     assert "RayCronJob rays starts 6 pods at 0 2 * * *" in finding.details
-    assert "A run that is not done in time meets the next one of its own" in finding.details
+    assert "A run that takes too long overlaps with its own next run" in finding.details
 
 
 def test_one_cron_job_or_a_large_cluster_is_not_reported(check: Check) -> None:

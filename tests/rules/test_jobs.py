@@ -533,7 +533,7 @@ IGNORED = (
 def test_a_job_without_retries_can_ignore_evicted_pods(lines: str, spared: bool, check: Check) -> None:
     result = check({"job.yaml": NVIDIA.replace("completions: 16", lines)})
     (found,) = (one for one in result.findings if one.rule == "restart-policy-never-resumes")
-    assert ("Its podFailurePolicy ignores evicted pods, so only those that fail end it" in found.details) is spared
+    assert ("Its podFailurePolicy ignores evicted pods, so only failing pods end it" in found.details) is spared
 
 
 def test_pods_with_anti_affinity_take_one_node_each(check: Check) -> None:
