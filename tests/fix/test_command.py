@@ -474,7 +474,7 @@ def test_the_summary_counts_the_fixes(write: Write) -> None:
         " kubenet-beyond-400-nodes 1, pod-range-too-small 1.\n"
         "1 more with --info: job-never-cleaned 1.\n"
         "1 left for you to decide:\n"
-        "  main.tf:7:18 error pool-ends-below-target: Pool system ends at 200 nodes; 390 nodes of the cluster need 390 of it\n"
+        "  main.tf:7:18 error pool-ends-below-target: Pool system ends at 200 nodes; a cluster of 390 nodes needs 390 in it\n"
         "    = help: turn on autoscaling of pool system, with a maximum of 390: a fixed size starts all nodes\n"
     )
     assert result.exit_code == 1
