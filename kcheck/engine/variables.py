@@ -42,7 +42,7 @@ def bodies(variables: Sequence[Variable]) -> dict[str, str]:
     for one in variables:
         text = expanded(one.expression.strip(), found)
         if len(text) > _LONGEST:
-            raise ValueError(f"variable {one.name} is over {_LONGEST:,} letters, with those above it put in")
+            raise ValueError(f"variable {one.name} is over {_LONGEST:,} letters with the variables above it filled in")
         end = "\n" if "//" in text else ""  # a line end closes a comment
         found[one.name] = text if _BARE.fullmatch(text) else f"({text}{end})"
     return found

@@ -65,8 +65,8 @@ def _refuse(intent: Intent) -> None:
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
             raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
     if in_scale_set(intent) and intent.job_nodes > int(usual["pools.in_fabric"]):
-        told = f"{usual['pools.in_fabric']} nodes of {intent.machine} at most reach each other over InfiniBand"
-        raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}, those of one scale set")
+        told = f"InfiniBand joins {usual['pools.in_fabric']} nodes of {intent.machine} at most, one scale set"
+        raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
         raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")
     for zone in intent.zones:

@@ -312,7 +312,7 @@ def _only(reading: Reading, source: Source) -> Cluster:
         return named[0]
     if not named and clusters:
         names = sorted({one.display_name for one in clusters})
-        raise ConfigError(f"{source}: no cluster {source.cluster} there, but {', '.join(names[:6])}")
+        raise ConfigError(f"{source}: no cluster {source.cluster} there; there are {', '.join(names[:6])}")
     if not named:
         raise ConfigError(f"{source}: no clusters in the code there; {_NO_CLUSTER}{_gaps(reading)}")
     names = sorted({cluster.display_name for cluster in named})

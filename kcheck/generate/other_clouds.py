@@ -62,7 +62,7 @@ def translated(intent: Intent, cloud: str) -> Intent:
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
     if not types:
         told = f"no machine of {cloud} is known to do the work of {_described(intent)}"
-        raise ConfigError(f"{told}; choose one: set machines in what `kcheck generate {cloud} --show-intent` prints")
+        raise ConfigError(f"{told}; choose one: set machines in the output of `kcheck generate {cloud} --show-intent`")
     spot = recommended.values(cloud).get("intent.spot", True)
     inside = [cidr for cidr in intent.api_ranges if cloud != intent.cloud and is_private(cidr)]
     reached = [cidr for cidr in intent.api_ranges if cidr not in inside]

@@ -97,7 +97,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
     version = next((one for one in known if one.rpartition(".")[0] == intent.kubernetes), None)
     if version is None:
         release = usual["kubespray.release"]
-        raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; another installer has others")
+        raise ConfigError(f"kubernetes: kubespray {release} has {', '.join(known)}; use one, or another installer")
     return {"kube_version": version, "zones": _zones(intent), "node_local_dns": False, "dns_autoscaler": False}
 
 
@@ -147,9 +147,9 @@ def _check(intent: Intent) -> None:
     if intent.fabric != "none" and not intent.gpus:
         raise ConfigError(f"network.fabric: {intent.fabric} is for machines with GPUs; use none")
     if intent.cards and intent.fabric == "none":
-        raise ConfigError("network.cards: they are of a network between GPUs; say which one with network.fabric")
+        raise ConfigError("network.cards: name the network between the GPUs with network.fabric, too")
     if intent.fabric in BY_CARDS and not intent.cards:
-        raise ConfigError(f"network.cards: {intent.fabric} takes the cards that are named; there are others")
+        raise ConfigError(f"network.cards: list the cards of {intent.fabric}; a machine has other cards, too")
 
 
 def control(intent: Intent) -> Control:

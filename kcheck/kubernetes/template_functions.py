@@ -159,7 +159,7 @@ def values_of(root: yaml.Node | None) -> dict[str, object]:
     if root is None or (isinstance(root, yaml.Scalar) and yaml.value(root) is None):
         return {}
     if not isinstance(root, yaml.Mapping):
-        raise unsupported("YAML that is no map")
+        raise unsupported("YAML that is not a map")
     return from_json(to_json(root, {}), {})
 
 
@@ -178,7 +178,7 @@ def from_json(text: str, unknown: Unknowns) -> dict[str, object]:
     """Read values, with numbers as float64; null becomes an empty map. Raises TemplateError if they are no map."""
     found = json.loads(text, parse_int=float)
     if not isinstance(found, dict | None):
-        raise unsupported("values that are no map")
+        raise unsupported("values that are not a map")
     return {key: _opaque(value, unknown) for key, value in (found or {}).items()}
 
 
@@ -289,7 +289,7 @@ def _replace(old: str, new: str, text: str) -> str:
 def _dict(*values: object) -> dict[str, object]:
     keys = values[::2]
     if len(values) % 2 or any(type(key) is not str for key in keys):
-        raise unsupported("dict with a key that is no text, or has no value")
+        raise unsupported("dict with a key that is not a text, or has no value")
     return dict(zip(map(str, keys), values[1::2], strict=True))
 
 

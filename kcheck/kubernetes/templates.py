@@ -282,7 +282,7 @@ class Interpreter:
 
     def _range(self, node: Node, value: object, dot: object, scope: _Scope, out: list[str]) -> None:
         if not isinstance(value, list | dict | None) or isinstance(value, Fields):
-            raise unsupported("range over what is neither list nor map")
+            raise unsupported("range over a value that is neither list nor map")
         pairs = sorted(value.items()) if isinstance(value, dict) else list(enumerate(value or ()))
         if any(item is None for _, item in pairs):
             raise unsupported("range over null")

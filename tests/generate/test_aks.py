@@ -62,7 +62,9 @@ def test_pools_without_infiniband_are_split_as_on_other_clouds() -> None:
 
 
 def test_a_job_that_no_scale_set_holds_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"job.nodes: 301 are too many: 300 nodes of Standard_ND96isr_H100_v5"):
+    with pytest.raises(
+        ConfigError, match=r"job.nodes: 301 are too many: InfiniBand joins 300 nodes of Standard_ND96isr_H100_v5"
+    ):
         generate(wanted(nodes=900, job={"nodes": 301}))
     generate(wanted(nodes=900, job={"nodes": 301}, machines=[ORDINARY]))
 

@@ -108,9 +108,9 @@ def test_a_cluster_without_a_fabric_requests_none() -> None:
     ({"installer": "kubespray", "autoscaler": "cluster-autoscaler"}, "autoscaler: kubespray adds no machines"),
     ({"installer": "kubespray", "kubernetes": "1.36"}, "kubernetes: kubespray v2.31.0 has 1.33.11, 1.34.7, 1.35.4"),
     ({"installer": "cluster-api", "autoscaler": "cluster-autoscaler", "kubernetes": "1.37"}, "kubernetes: kcheck knows no chart of the cluster autoscaler for 1.37"),
-    ({"network": {"fabric": "roce"}}, "network.cards: roce takes the cards that are named"),
-    ({"network": {"fabric": "infiniband-sriov"}}, "network.cards: infiniband-sriov takes the cards"),
-    ({"network": {"fabric": "none", "cards": CARDS}}, "network.cards: they are of a network between GPUs"),
+    ({"network": {"fabric": "roce"}}, "network.cards: list the cards of roce"),
+    ({"network": {"fabric": "infiniband-sriov"}}, "network.cards: list the cards of infiniband-sriov"),
+    ({"network": {"fabric": "none", "cards": CARDS}}, "network.cards: name the network between the GPUs"),
     ({"gpus": 0, "machines": ["own-box"], "network": {"fabric": "infiniband"}}, "network.fabric: infiniband is for machines with GPUs"),
     ({"network": {"cards": ["eth1", "eth1"]}}, "network.cards: eth1 exists twice"),
 ])  # fmt: skip

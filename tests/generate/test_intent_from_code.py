@@ -236,7 +236,7 @@ def test_several_clusters_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"or choose one with --cluster \(gpu, other\)$"):
         read(tmp_path)
     assert intent_from_code.intent_of(source(tmp_path, cluster="other"), None, {}).zones == ("us-east4-b",)
-    with pytest.raises(ConfigError, match=r"no cluster third there, but gpu, other"):
+    with pytest.raises(ConfigError, match=r"no cluster third there; there are gpu, other"):
         intent_from_code.intent_of(source(tmp_path, cluster="third"), None, {})
 
 

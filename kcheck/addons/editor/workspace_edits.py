@@ -92,7 +92,7 @@ def workspace_edit(
         _check_unchanged(file, document)
         if file.fresh:
             if not able.creates:
-                raise UneditableError(f"this editor does not create {file.path}")
+                raise UneditableError(f"this editor cannot create {file.path}")
             changes.append(types.CreateFile(uri=address, options=types.CreateFileOptions(ignore_if_exists=True)))
         edits = text_edits(Source(file.path, file.old), file.new, positions)
         snippets = able.snippets and address == asked

@@ -117,7 +117,7 @@ class DaskEngine:
             return failed(f"Dask lost it: {error}", can_retry=True)
         except (OtherKcheckError, ImportError, AttributeError) as error:
             self._compare()
-            raise EngineError(f"a worker with another kcheck has joined; {_GO_ON} without it") from error
+            raise EngineError(f"a worker with another version of kcheck has joined; {_GO_ON} without it") from error
         except Exception as error:
             return failed(f"the worker failed: {type(error).__name__}: {error}", can_retry=True)
 

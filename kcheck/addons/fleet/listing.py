@@ -145,7 +145,7 @@ def _listed(path: str, entries: list[Written]) -> Iterator[Repository]:
     for entry in entries:
         matched = list(_matched(os.path.join(os.path.dirname(path), entry["path"])))
         if len(matched) > 1 and "name" in entry:
-            raise ConfigError(f"{path}: {entry['path']} is {len(matched)} folders; name: is for one")
+            raise ConfigError(f"{path}: {entry['path']} matches {len(matched)} folders; name: needs one folder")
         for one in matched:
             yield _entry(one.folder, entry)
 
@@ -180,7 +180,7 @@ def _named(found: list[Repository]) -> list[Repository]:
     seen: dict[str, str] = {}
     for one in named:
         if seen.setdefault(one.name, one.folder) != one.folder:
-            raise ConfigError(f"{seen[one.name]} and {one.folder} are both called {one.name}; give one a name:")
+            raise ConfigError(f"{seen[one.name]} and {one.folder} are both called {one.name}; set name: for one")
     return named
 
 

@@ -30,7 +30,7 @@ def _root_of(source: Source) -> yaml.Mapping:
     if problem is not None:
         raise AdditionError(f"line {problem.span.begin.line} cannot be read: {problem.message}")
     if len(documents) != 1 or not isinstance(documents[0].root, yaml.Mapping):
-        raise AdditionError("it is not one map")
+        raise AdditionError("it is not a single map")
     return documents[0].root
 
 

@@ -67,7 +67,7 @@ def checked_url(text: str) -> str:
         url = urlsplit(text.strip())
         host, _ = url.hostname, url.port
     except ValueError as error:
-        raise HttpError(f"--prometheus: no URL ({error})") from error
+        raise HttpError(f"--prometheus: not a URL ({error})") from error
     if "@" in url.netloc:
         raise HttpError("--prometheus: a password in a URL ends up in logs; use --basic-auth-file")
     if url.scheme not in ("http", "https") or not host:

@@ -301,9 +301,9 @@ def _typed(value: Known[object], kind: str) -> Value[object]:
 def _whole(value: object) -> int:
     number = _bytes(value)
     if number < 0:
-        raise EvaluationError(f"{value} is negative, which no number of nodes, pods or seconds can be")
+        raise EvaluationError(f"{value} is negative; a number of nodes, pods or seconds cannot be")
     if number > _LARGEST:
-        raise EvaluationError("the number is too large to be one of nodes, pods or seconds")
+        raise EvaluationError("the number is too large for nodes, pods or seconds")
     return number
 
 

@@ -234,10 +234,10 @@ def _decoded(data: bytes, path: str) -> Recording:
     try:
         version = msgspec.json.decode(text, type=_Version).version
         if version != VERSION:
-            raise RecordingError(f"{path}: a recording of version {version}, and this kcheck reads {VERSION}; {again}")
+            raise RecordingError(f"{path}: a recording of version {version}, but this kcheck reads {VERSION}; {again}")
         found = msgspec.json.decode(text, type=Recording)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise RecordingError(f"{path}: no recording of kcheck usage record ({error}); {again}") from error
+        raise RecordingError(f"{path}: not a recording of kcheck usage record ({error}); {again}") from error
     problem = _problem(found)
     if problem:
         raise RecordingError(f"{path}: {problem}; {again}")

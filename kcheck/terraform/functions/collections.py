@@ -39,7 +39,7 @@ def _length(value: object) -> int:
         return len(clusters(value))
     if isinstance(value, tuple | dict):
         return len(value)
-    raise EvaluationError("length() of a value that is neither a string nor a collection")
+    raise EvaluationError("length() needs a string or a collection")
 
 
 @TABLE.function(rest=anything)
@@ -93,7 +93,7 @@ def _element(given: Datum, place: Datum) -> Datum:
 @TABLE.function(items, part=True)
 def _one(values: tuple[Datum, ...]) -> Datum | None:
     if len(values) > 1:
-        raise EvaluationError("one() of more than one element")
+        raise EvaluationError("one() takes at most one element")
     if values or not isinstance(values, ListData | SetData):
         return values[0] if values else None
     return Null(None, _NOWHERE, type=values.element)

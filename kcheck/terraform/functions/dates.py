@@ -42,7 +42,7 @@ def _zone(time: datetime, *, colon: bool) -> str:
 def _timeadd(value: str, duration: str) -> str:
     time, nanoseconds = _parsed(value)
     if len(duration) > _LONGEST:
-        raise EvaluationError("timeadd() of a duration of too many digits")
+        raise EvaluationError("timeadd(): the duration has too many digits")
     bare = duration.lstrip("+-") if duration[:1] in ("+", "-") else duration
     parts = _DURATION.findall(bare)
     if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):

@@ -97,7 +97,7 @@ def _power(value: float, power: float) -> float:
     if abs(power) == 0.5:
         return math.sqrt(value) if power > 0 else 1 / math.sqrt(value)
     if power != int(power):  # it depends on the processor
-        raise NotKnown(Unknown("a power that is not whole is not computed"))
+        raise NotKnown(Unknown("a fractional power is not computed"))
     result, exponent = 1.0, 0
     base, shift = math.frexp(value)
     count = int(abs(power))

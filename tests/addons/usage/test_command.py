@@ -124,7 +124,7 @@ def test_every_format_is_printed(here: Path, form: str) -> None:
     [
         ((), "give --from FILE or --prometheus URL"),
         (("--from", "missing.json.gz"), "missing.json.gz: No such file"),
-        (("--from", "code/jobs.yaml"), "code/jobs.yaml: no recording of kcheck usage record"),
+        (("--from", "code/jobs.yaml"), "code/jobs.yaml: not a recording of kcheck usage record"),
         (("--from", "usage.json.gz", "--previous", "none"), "--previous: none: No such file"),
         (("--from", "usage.json.gz", "nowhere"), "nowhere"),
         (("--from", "usage.json.gz", "--by", "color"), "'color' is not one of"),
@@ -168,7 +168,7 @@ def test_a_recording_with_larger_numbers_is_refused(here: Path, number: str) -> 
     (here / "usage.json.gz").write_text(text.replace('"seconds":604800', f'"seconds":{number}', 1))
     result = run("--from", "usage.json.gz")
     assert result.exit_code == 2
-    assert "no recording of kcheck usage record" in result.stderr
+    assert "not a recording of kcheck usage record" in result.stderr
 
 
 def test_the_option_by_offers_the_groupings_of_the_bill() -> None:

@@ -234,8 +234,8 @@ def test_a_url_is_accepted_in_every_common_form(text: str, url: str) -> None:
         ("localhost:9090", "expected a URL such as http://localhost:9090"),
         ("ftp://p.example.com", "expected a URL"),
         ("https://p.example.com?tenant=a", "give the URL without"),
-        ("http://[::1", "no URL"),
-        ("http://p.example.com:http", "no URL"),
+        ("http://[::1", "not a URL"),
+        ("http://p.example.com:http", "not a URL"),
         ("http://a\u202eb.example.com", "the URL has invalid characters"),
     ],
 )

@@ -238,15 +238,15 @@ def test_check_prints_the_measured_time_and_pods(write: Write) -> None:
 WHOLE = as_bytes(ran(STEADY))
 BAD = {
     "missing": (None, "usage.json.gz: No such file or directory"),
-    "empty": (b"", "no recording of kcheck usage record"),
+    "empty": (b"", "not a recording of kcheck usage record"),
     "cut off": (WHOLE[:-20], "usage.json.gz: incomplete; copy it again, or record it again with kcheck usage record"),
     "damaged": (WHOLE[:40] + b"\0\0\0\0" + WHOLE[44:], "usage.json.gz: damaged"),
-    "something else": (gzip.compress(b"hello"), "no recording of kcheck usage record"),
-    "other JSON": (b'{"kind": "Pod"}', "no recording of kcheck usage record"),
-    "other version": (b'{"version": 99}', "a recording of version 99, and this kcheck reads 1"),
+    "something else": (gzip.compress(b"hello"), "not a recording of kcheck usage record"),
+    "other JSON": (b'{"kind": "Pod"}', "not a recording of kcheck usage record"),
+    "other version": (b'{"version": 99}', "a recording of version 99, but this kcheck reads 1"),
     "times": (b'{"version": 1, "begin": 5, "end": 5, "until": 5, "step": 60, "interval": 60, "asked": 5}', "its times make no sense"),
     "not finished": (b'{"version": 1, "begin": 0, "end": 9, "until": 5, "step": 1, "interval": 1, "asked": 9}', "was not finished; run the same"),
-    "deep": (b'{"version": 1, "pods": ' + b"[" * 100_000, "no recording of kcheck usage record"),
+    "deep": (b'{"version": 1, "pods": ' + b"[" * 100_000, "not a recording of kcheck usage record"),
 }  # fmt: skip
 
 

@@ -36,12 +36,12 @@ def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
         if not runs:
             raise ConfigError("no run of `kcheck fleet` has ended yet")
         if run and run not in runs:
-            raise ConfigError(f"--run {run}: there is none; the last ones are {', '.join(runs[:5])}")
+            raise ConfigError(f"--run {run}: there is no such run; the last runs are {', '.join(runs[:5])}")
         run = run or runs[0]
         owners = [str(name) for (name,) in database.execute(_OWNERS, [run]).fetchall()]
         if owner and owner not in owners:
             hint = nearest(owner, tuple(owners)) if owners else "the list names none"
-            raise ConfigError(f"--owner {owner}: no repository of run {run} is theirs; {hint}")
+            raise ConfigError(f"--owner {owner}: run {run} has no repository of this owner; {hint}")
         yield Numbers(database, owner, run, is_by_owner=bool(owners) and not owner)
 
 
