@@ -65,7 +65,7 @@ def test_a_page_does_not_scroll_sideways(view: Shown) -> None:
     assert view.found("wide") == []
 
 
-def test_text_has_enough_contrast_and_size(view: Shown) -> None:
+def test_page_text_has_enough_contrast_and_size(view: Shown) -> None:
     assert view.found("contrast") == []
     assert view.found("tiny") == []
 

@@ -217,7 +217,7 @@ def test_input_lines_can_hold_paths_with_spaces(echo: Path, workspace: Path) -> 
 
 
 @pytest.mark.parametrize("evil", ["$(touch hacked)", "`touch hacked`", "; touch hacked", '"; touch hacked; "'])
-def test_inputs_are_never_run_as_shell_code(evil: str, echo: Path, workspace: Path) -> None:
+def test_inputs_of_the_action_are_never_run_as_shell_code(evil: str, echo: Path, workspace: Path) -> None:
     names = ("paths", "nodes", "price", "baseline", "diff-base", "fail-on", "args")
     arguments(echo, workspace, dict.fromkeys(names, evil), GITHUB_BASE_REF=evil)
     assert not list(workspace.iterdir())

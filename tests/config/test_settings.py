@@ -375,7 +375,9 @@ def test_limits_are_raised_by_the_settings(write: Write) -> None:
         ("cluster.pool: {value: 9, reason: a}", {"cluster.pool": 9}),
     ],
 )  # fmt: skip
-def test_limits_have_the_same_names_in_settings_and_rules(limits: str, found: dict[str, int], write: Write) -> None:
+def test_limits_have_the_same_names_in_the_settings_and_in_rules(
+    limits: str, found: dict[str, int], write: Write
+) -> None:
     write({"kcheck.yaml": f"limits:\n  {limits}\n"})
     assert found.items() <= settings.load(["."]).limits.items()
 
@@ -500,7 +502,7 @@ def test_custom_rules_are_loaded_from_the_settings(write: Write) -> None:
     assert "Traceback" not in run.output
 
 
-def test_the_flag_wins_over_fail_on_of_the_settings(write: Write) -> None:
+def test_the_fail_on_flag_overrides_the_settings(write: Write) -> None:
     write({"kcheck.yaml": "fail_on: error\nselect: [kubenet-retiring]\n", "main.tf": CLUSTER})
     assert CliRunner().invoke(cli, ["check"]).exit_code == 0
     assert CliRunner().invoke(cli, ["check", "--fail-on", "warning"]).exit_code == 1
@@ -551,7 +553,7 @@ def test_config_prints_effective_settings_and_their_origin(write: Write) -> None
         ("a", "[z-a]", False), ("[z-a]", "[z-a]", True), ("a/b", "[]", False), ("{a,b}/c.tf", "{a,b}/*", True),
     ],
 )  # fmt: skip
-def test_a_pattern_matches_files_and_folders(path: str, pattern: str, expected: bool) -> None:
+def test_a_path_pattern_matches_files_and_folders(path: str, pattern: str, expected: bool) -> None:
     assert matches(path, pattern) is expected
 
 

@@ -125,7 +125,7 @@ _OURS = re.compile(r"(^|[\s`(])(it|part of )?\.\w").search
         for number, one in enumerate(EXAMPLES)
     ],
 )
-def test_every_rule_with_an_unset_value_fires_or_names_the_input(rule: Rule, example: Example) -> None:
+def test_every_rule_with_an_unset_value_fires_or_names_the_missing_input(rule: Rule, example: Example) -> None:
     assert silent(rule, example) == (listed(rule.name), set())
 
 

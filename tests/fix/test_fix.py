@@ -82,7 +82,9 @@ def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config
         pytest.param({"main.tf": cluster('"Free"').rstrip("\n")}, "main.tf", '"Free"', '"Standard"', id="no final newline"),
     ],
 )  # fmt: skip
-def test_one_value_changes(files: dict[str, str | bytes], changed: str, old: str, new: str, write: Write) -> None:
+def test_a_fix_changes_one_value_and_no_other_byte(
+    files: dict[str, str | bytes], changed: str, old: str, new: str, write: Write
+) -> None:
     folder = write(files)
     before = {name: (folder / name).read_bytes() for name in files}
     assert fixed(folder) == [changed]

@@ -64,7 +64,7 @@ def test_the_registry_address_of_an_account_is_parsed() -> None:
 @pytest.mark.parametrize(
     "registry", ["registry.example.com/ml", "images-registry-vpc.cn-beijing.cr.aliyuncs.com/train"]
 )
-def test_no_registry_is_made_elsewhere(registry: str) -> None:
+def test_no_registry_is_created_for_another_registry_address(registry: str) -> None:
     output = made(10, registry=registry)
     assert "registry.tf" not in output.files
     assert b"docker_hub" not in b"".join(output.files.values())
@@ -147,7 +147,7 @@ def test_the_readme_says_to_copy_common_images_where_the_gateway_is_slow() -> No
     assert "Copy the images that run on every node" not in readme(1000, registry="registry.example.com/ml")
 
 
-def test_the_readme_lists_costs_between_jobs() -> None:
+def test_the_readme_lists_the_costs_between_jobs() -> None:
     assert "the registry (by the month) and storage are paid" in readme(20)
     assert "storage (CPFS by its size, whatever is in it) are paid" in readme(20, **CHINA)
     assert "it stays after `terraform destroy`" in readme(20)
@@ -168,7 +168,7 @@ def test_clusters_without_erdma_do_not_mention_erdma(given: dict[str, Any]) -> N
     ]
 
 
-def test_checkpoints_go_to_cpfs_where_it_is_sold() -> None:
+def test_checkpoints_go_to_cpfs_in_regions_that_sell_it() -> None:
     output = made(450, **CHINA)
     assert not output.result.findings
     assert not output.result.undecided
@@ -193,7 +193,7 @@ def test_the_terraform_test_checks_numbers_of_the_intent() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {**CHINA, "machines": ["ecs.c7.16xlarge"]}], ids=["elsewhere", "without GPUs"])
-def test_checkpoints_go_to_nas_elsewhere(given: dict[str, Any]) -> None:
+def test_checkpoints_go_to_nas_in_other_regions(given: dict[str, Any]) -> None:
     files = made(100, **given).files
     assert "storage.tf" not in files
     assert "values/volumes.yaml" not in files
@@ -233,7 +233,7 @@ def test_two_clusters_of_an_account_have_separate_registries() -> None:
     assert b'instance_name      = "product-1234567890123456"' in other
 
 
-def test_nodes_have_a_kernel_for_nftables_and_the_second_cgroups() -> None:
+def test_nodes_have_a_kernel_for_nftables_and_cgroup_v2() -> None:
     assert made(30).files["node_pools.tf"].count(b'"AliyunLinux4ContainerOptimized"') == 2
     arm = made(30, machines=["ecs.c8y.16xlarge"], gpus=0).files["node_pools.tf"]
     assert b'"AliyunLinux4ContainerOptimized"' in arm  # of the cluster's own nodes

@@ -63,7 +63,7 @@ def test_each_common_variable_is_used_in_some_template() -> None:
 
 
 @pytest.mark.parametrize("flag", sorted(manifests.FLAGS))
-def test_every_flag_is_set_by_a_cloud(flag: str) -> None:
+def test_every_template_flag_is_set_by_some_cloud(flag: str) -> None:
     every = [*(contexts(cloud) for cloud in CLOUDS), contexts("selfmanaged", installer="kubespray")]
     every.append(contexts("ack", region="cn-hangzhou"))  # which has CPFS
     assert any((common | own)[flag] != manifests.FLAGS[flag] for common, own in every)
@@ -89,7 +89,7 @@ ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.
 @pytest.mark.parametrize(
     "path", sorted(PROFILES.glob("*/templates/**/*.j2")), ids=lambda path: str(path.relative_to(PROFILES))
 )
-def test_templates_do_no_arithmetic(path: Path) -> None:
+def test_templates_contain_no_arithmetic(path: Path) -> None:
     """Numbers come from the context, where their arithmetic and their reasons are; 0 and 1 are no numbers."""
     tree = Environment(trim_blocks=True, lstrip_blocks=True).parse(path.read_text())  # noqa: S701 - nothing is rendered
     assert [node.lineno for kind in ARITHMETIC for node in tree.find_all(kind)] == []

@@ -1046,7 +1046,9 @@ def test_common_additions_cause_no_finding(name: str) -> None:
         ("eks", {"file": "cluster.tf", "drop": "xyzzy"}, "cluster.tf: xyzzy is in 0 lines, not 1"),
     ],
 )  # fmt: skip
-def test_an_invalid_mistake_is_reported_with_its_place(cluster: str, change: dict[str, object], message: str) -> None:
+def test_an_invalid_mistake_definition_is_reported_with_its_place(
+    cluster: str, change: dict[str, object], message: str
+) -> None:
     """At the line of the rule that carries it."""
     carrier = next(one for one in MISTAKES if one.number is not None)
     (rule,) = rules.by_name(rules.load(), [carrier.rule])

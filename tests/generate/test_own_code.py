@@ -146,7 +146,7 @@ def test_the_code_itself_is_corrected_and_extended(write: Write) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["jobs.yaml", "main.tf"]
 
 
-def test_manifests_that_leave_less_to_report_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_manifests_are_added_if_check_then_reports_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples" / "eks-training", tmp_path / "own")
     monkeypatch.chdir(tmp_path / "own")
     code, out = run("generate", "--from", ".", "--diff")

@@ -51,7 +51,7 @@ def test_rounding_to_whole_jobs_never_lowers_the_number_of_jobs(
         ([30], 64, [0, 0]),
     ],
 )
-def test_the_usual_job_fits_into_a_share_of_a_flavor(totals: list[int], together: int, jobs: list[int]) -> None:
+def test_the_usual_job_fits_into_the_share_of_a_queue_flavor(totals: list[int], together: int, jobs: list[int]) -> None:
     """Kueue stops nothing for a job that does not: by percent, no share of a pool of 100 had room for one of 100."""
     found = zip(*apportioned_in_jobs(totals, [60, 40], together), strict=True)
     assert [sum(part // together for part in own) for own in found] == jobs

@@ -212,7 +212,7 @@ def test_built_in_rendering_equals_the_recorded_helm_output(write: Write) -> Non
 
 
 @pytest.mark.medium
-def test_helm_still_gives_the_recorded_output(write: Write) -> None:
+def test_helm_gives_the_recorded_output(write: Write) -> None:
     write_cases(write)
     done = by_helm()
     assert done.stderr == ""

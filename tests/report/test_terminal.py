@@ -107,7 +107,7 @@ def test_control_characters_and_workflow_commands_are_escaped() -> None:
         ({"FORCE_COLOR": "1"}, "never", True, False),
     ],
 )
-def test_flags_and_environment_decide_about_colours(
+def test_flags_and_environment_variables_decide_about_colours(
     environment: dict[str, str], flag: str, tty: bool, colours: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "environ", {"COLUMNS": "20", **environment})

@@ -128,7 +128,7 @@ def test_reports_in_files_have_no_color_codes(cluster: Path) -> None:
     assert "\x1b" not in (cluster / "out.txt").read_text()
 
 
-def test_a_place_is_printed_only_once(write: Write) -> None:
+def test_a_place_is_printed_only_once_per_finding(write: Write) -> None:
     source = Source("pool.yaml", b"consolidateAfter: 15m\nlimit: {\n")
     first, second = source.span(0, 16), source.span(22, 27)
     related = (Related(first, "consolidate_after"), Related(second, "max_size is not set"))

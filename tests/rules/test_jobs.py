@@ -368,7 +368,7 @@ def test_volcano_overcommit_is_an_error_when_written_and_a_warning_by_default(ch
         ("", True),
     ],
 )
-def test_deadline_of_the_job_or_of_its_pods(field: str, told: bool, check: Check) -> None:
+def test_a_deadline_of_the_job_or_of_its_pods_counts(field: str, told: bool, check: Check) -> None:
     text = (
         NVIDIA.replace("  template:\n    spec:\n", field)
         if "template" in field

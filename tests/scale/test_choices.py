@@ -105,13 +105,13 @@ def test_two_possible_versions_give_two_minor_versions(world: World) -> None:
     assert [one.value for one in candidates(control_plane.minor(world.inventory.clusters[0], world))] == [33, 34]
 
 
-def test_two_possible_images_give_two_tags() -> None:
+def test_two_possible_images_give_two_possible_tags() -> None:
     place = Origin(())
     choice = Either("why", branches=(Known("busybox:1", place), Known("nginx:latest", place)))
     assert [one.value.tag for one in candidates(images.ending(choice))] == ["1", "latest"]
 
 
-def test_need_raises_a_plain_unknown_for_a_choice() -> None:
+def test_the_function_need_raises_a_plain_unknown_for_a_choice() -> None:
     """Its branches are not those of what is computed of it."""
     choice = Either("why", branches=(Known(1, Origin(())), Known(2, Origin(()))))
     with pytest.raises(NotKnown) as raised:

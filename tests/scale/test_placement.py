@@ -203,7 +203,7 @@ class TestFit:
         assert lands(cloud, Pods(cpu=39), read).fits is True
         assert lands(cloud, Pods(cpu=97), read) == placement.Fit(fits=False, kind="cpu", why="97 CPUs on one node")
 
-    def test_spot_pools_take_spot_pods(self, cloud: str, read: Read) -> None:
+    def test_spot_pools_accept_spot_pods(self, cloud: str, read: Read) -> None:
         selector = CLOUDS[cloud][3]
         if selector:
             assert lands(cloud, Pods(selector=selector), read).fits is False
@@ -375,7 +375,7 @@ def test_gpu_partitions_on_gke_count_as_gpus(size: str, sharing: str, copies: in
     assert [known(each) for each in one.slices] == [copies]
 
 
-def test_pods_get_gpu_slices(read: Read) -> None:
+def test_pods_that_ask_for_gpu_slices_get_them(read: Read) -> None:
     pod = manifest("Pod", f"spec:\n  {indented(Pods(gpus=2).spec, 2)}")
     whole = PLUGIN.replace("migStrategy: mixed", "failOnInitError: true")
     sliced = PLUGIN.replace("version: v1\n    flags", "flags")

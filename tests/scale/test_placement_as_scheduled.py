@@ -126,7 +126,9 @@ containers: []
         ("nvidia.com/gpu.count", "Gt", "2", None),
     ],
 )
-def test_labels_are_compared_as_numbers(key: str, operator: str, value: str, *, fits: bool | None, read: Read) -> None:
+def test_label_requirements_compare_values_as_numbers(
+    key: str, operator: str, value: str, *, fits: bool | None, read: Read
+) -> None:
     found = fit(
         TERMS.format(f'{{matchExpressions: [{{key: {key}, operator: {operator}, values: ["{value}"]}}]}}'), read
     )
@@ -162,7 +164,7 @@ def test_pods_keep_away_from_pods_with_their_labels(operator: str, *, spread: bo
 
 
 @pytest.mark.parametrize(("effect", "fits"), [("NoSchedule", True), ("NoExecute", False)])
-def test_eks_adds_the_toleration_of_any_resource(effect: str, *, fits: bool, read: Read) -> None:
+def test_eks_adds_the_toleration_for_any_extended_resource(effect: str, *, fits: bool, read: Read) -> None:
     taint = f"{{key: vpc.amazonaws.com/efa, value: a, effect: {effect}}}"
     assert fit(containers("vpc.amazonaws.com/efa: 1"), read, taint=taint).fits is fits
     assert fit(containers("nvidia.com/gpu: 1"), read, taint=taint).fits is False

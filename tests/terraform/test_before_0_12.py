@@ -161,7 +161,7 @@ def test_old_code_implies_an_old_provider(write: Write) -> None:
     assert not pinned_versions(root)["azurerm"].reaches("3.0")
 
 
-def test_pools_of_azurerm_1(write: Write) -> None:
+def test_pools_of_azurerm_1_are_read_as_written(write: Write) -> None:
     pool = (
         '  agent_pool_profile {\n    name  = "NAME"\n    count = "${var.count}"\n    vm_size = "Standard_D4s_v3"\n  }\n'
     )

@@ -284,7 +284,7 @@ def values(path: str) -> dict[str, Any]:
     }
 
 
-def test_values_chosen_by_the_provider_have_their_default(write: Write) -> None:
+def test_plan_values_chosen_by_the_provider_count_as_defaults(write: Write) -> None:
     write({"code/main.tf": GKE, "plan.json": json.dumps(gke())})
     found = values("plan.json")
     assert found == values("code")
@@ -297,7 +297,7 @@ def test_values_chosen_by_the_provider_have_their_default(write: Write) -> None:
     "reference",
     ["data.google_compute_zones.all.names", "local.zones", "module.zones.names", "each.value", "google_x.y.zones"],
 )
-def test_values_computed_at_apply_are_unknown(reference: str, write: Write) -> None:
+def test_plan_values_computed_at_apply_are_unknown(reference: str, write: Write) -> None:
     data = gke()
     pool = data["configuration"]["root_module"]["resources"][1]
     pool["expressions"]["max_pods_per_node"] = {"references": [reference]}

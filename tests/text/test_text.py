@@ -25,7 +25,7 @@ def test_positions_count_code_points(data: bytes, offset: int, expected: tuple[i
     assert Source("f", data).position(offset) == expected
 
 
-def test_line_has_no_line_end_and_no_byte_order_mark() -> None:
+def test_a_line_has_no_line_end_and_no_byte_order_mark() -> None:
     source = Source("f", b"\xef\xbb\xbfone\r\ntwo")
     assert [source.line(1), source.line(2)] == ["one", "two"]
     assert source.newline == "\r\n"

@@ -20,7 +20,7 @@ def test_an_absent_value_has_the_origin_of_its_place() -> None:
     assert absent != Unset(KEY, MAP, ("paused",))
 
 
-def test_an_absent_value_moves_to_another_origin() -> None:
+def test_an_absent_value_can_be_given_another_origin() -> None:
     moved = replace(WRITTEN, why="a person decides")
     assert with_origin(Unset(KEY, MAP, ("replicas",)), moved).origin == moved
     assert with_origin(Known(1, WRITTEN), moved) == Known(1, moved)

@@ -73,7 +73,7 @@ def test_each_rule_becomes_a_policy_with_a_binding() -> None:
     assert binding["spec"] == {"policyName": "kcheck-fractional-gpu", "validationActions": ["Deny"]}
 
 
-def test_a_path_adds_values_from_its_code_and_more_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_a_path_the_export_has_values_from_its_code_and_more_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES / "eks-training")
     alone, known = documents(), documents(".", "--namespace", "platform")
     (values,) = (one for one in known if one["kind"] == "ConfigMap")
@@ -122,7 +122,7 @@ def test_rules_that_are_left_out_are_listed() -> None:
     assert "volcano-does-not-pack" in listed
 
 
-def test_parameters_require_a_single_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parameter_values_require_a_single_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(EXAMPLES)
     listed = run("eks-training", "gke-training", "--list").stdout
     assert "pools is not known: there are 2 clusters here; name the folder of one" in listed
@@ -195,7 +195,7 @@ def test_every_word_of_the_table_is_used() -> None:
     assert unused == []
 
 
-def test_every_parameter_is_both_used_and_computed() -> None:
+def test_every_policy_parameter_is_both_used_and_computed() -> None:
     needed = {name for one in policies() for name in one.parameters}
     assert needed == set(table.table()["parameters"])
 

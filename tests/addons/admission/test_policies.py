@@ -52,7 +52,9 @@ def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | 
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
-def test_policies_decide_examples_as_their_rules_do(rule: Rule, example: Example, write: Write) -> None:
+def test_exported_policies_give_the_same_verdicts_as_their_rules_on_examples(
+    rule: Rule, example: Example, write: Write
+) -> None:
     write(example.bad)
     bad = said(rule, example.bad, example)
     if bad is None:

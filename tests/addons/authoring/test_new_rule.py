@@ -247,7 +247,7 @@ def test_a_failing_custom_rule_is_not_reported_as_a_bug_of_kcheck(
     assert f"policies/own/own-rule.yaml:{line.replace('rule own-rule', 'the rule')}" in done.output
 
 
-def test_strict_requires_what_built_in_rules_have(write: Write) -> None:
+def test_the_strict_option_requires_what_built_in_rules_have(write: Write) -> None:
     rule = RULE.replace("why: |\n", "why: |\n  Short.\nold: |\n").replace(
         '"Always"', '"Always" && size(container.image.text) > 3'
     )

@@ -284,7 +284,7 @@ def test_each_delay_comes_from_the_first_file_that_has_it(write: Write) -> None:
     assert "loop_per_node" not in found, "of another loop"
 
 
-def test_nodes_registered_after_a_controller_restart_are_not_new() -> None:
+def test_nodes_registered_again_after_a_controller_restart_are_not_new() -> None:
     items = [event(10, "TriggeredScaleUp", "p", "pod triggered scale-up: [{gpu 3->4 (max: 8)}]", "Pod")]
     items += [event(20, "RegisteredNode", f"old{i}") for i in range(30)]
     items += [event(60, "RegisteredNode", "new"), event(100, "NodeReady", "new")]

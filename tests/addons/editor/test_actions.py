@@ -223,7 +223,7 @@ def test_an_unreadable_file_offers_no_ignore(check: Check) -> None:
 
 
 @pytest.mark.parametrize("data", [b'a = "\xff"\n', b"a = 1\rb = 2\n"])
-def test_text_whose_positions_differ_in_editors_is_not_edited(data: bytes) -> None:
+def test_text_whose_positions_an_editor_counts_otherwise_is_not_edited(data: bytes) -> None:
     with pytest.raises(UneditableError):
         text_edits(Source("main.tf", data), data + b"c = 3\n", Positions())
 
@@ -242,7 +242,7 @@ PIECES = st.lists(st.sampled_from(["a", "b", "\u00e9", "\U0001f600", "\n", "\r\n
 
 
 @given(PIECES, PIECES, st.integers(0, 12), st.integers(0, 4))
-def test_edits_turn_the_old_text_into_the_new_text(before: str, more: str, at: int, less: int) -> None:
+def test_computed_edits_turn_the_old_text_into_the_new_text(before: str, more: str, at: int, less: int) -> None:
     after = before[:at] + more + before[at + less :]
     assume("\r" not in (before + after).replace("\r\n", "") and not before.startswith("\ufeff"))
     assume("\r" not in before.replace("\r\n", "") and "\r" not in after.replace("\r\n", ""))

@@ -88,7 +88,7 @@ def test_valid_keys_and_values_are_completed(text: str, expected: list[str]) -> 
     ["select: [|", "select:\n  - |", "select:\n  |", "ignore: [spot, sub|]", "not_ignorable: [|", "per_path_ignores:\n  lab: [|",
      "suppressions:\n  - rule: |", "suppressions:\n  - {rule: |", "suppressions:\n- rule: \"|\""],
 )  # fmt: skip
-def test_comments_complete_rules_and_groups(text: str) -> None:
+def test_completion_in_comments_offers_rules_and_groups(text: str) -> None:
     every = {rule.name for rule in rules.load()}
     assert set(labels(text)) == every | {rule.group for rule in rules.load()}
     assert set(labels("severity:\n  |")) == every

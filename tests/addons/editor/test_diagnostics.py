@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_related_places_are_shown_with_their_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_related_places_of_a_finding_are_shown_with_their_source_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(ROOT / "examples" / "eks-training", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     here = os.path.realpath(".")

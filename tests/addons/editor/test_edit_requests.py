@@ -78,7 +78,7 @@ def test_a_confirmed_fix_removes_its_finding(folder: Path) -> None:
     run(folder, story)
 
 
-def test_an_old_editor_gets_a_command_that_edits(folder: Path) -> None:
+def test_an_editor_without_action_edits_gets_a_command_instead(folder: Path) -> None:
     able = capabilities(versioned=False, resolves=False, snippets=False, annotated=False, shows=False)
 
     async def story(own: Editor) -> None:
@@ -227,7 +227,7 @@ def test_actions_apply_to_the_text_just_typed(folder: Path) -> None:
     run(folder, story)
 
 
-def test_many_findings_at_one_place_give_a_short_menu(folder: Path) -> None:
+def test_many_findings_at_one_place_give_a_short_menu_of_actions(folder: Path) -> None:
     pool = 'resource "azurerm_kubernetes_cluster" "c{0}" {{\n  name     = "c{0}"\n  sku_tier = "Free"\n  default_node_pool {{\n    name       = "system"\n    node_count = 30\n  }}\n}}\n'
     (folder / "main.tf").write_text("".join(map(pool.format, range(300))))
 

@@ -46,7 +46,7 @@ def first(text: str) -> str:
 # --- Terraform
 
 
-def test_a_use_of_a_variable_has_its_value_limits_findings_and_origin(states: dict[str, Snapshot]) -> None:
+def test_hover_on_a_variable_use_shows_value_and_limits_and_findings_and_origin(states: dict[str, Snapshot]) -> None:
     text = said(states["eks-training"], "eks.tf", "= var.cpu_max_nodes", "var")
     assert first(text) == "**`var.cpu_max_nodes`** = `600` nodes"
     assert "\nNodes that prepare the data, spot\n" in text
@@ -64,7 +64,7 @@ def test_a_use_of_a_variable_has_its_value_limits_findings_and_origin(states: di
         ("variables.tf", '"cpu_max_nodes"', ""),
     ],
 )
-def test_a_variable_has_its_limits_where_it_is_set_and_declared(
+def test_hover_shows_the_limits_of_a_variable_where_it_is_set_and_declared(
     states: dict[str, Snapshot], name: str, mark: str, within: str
 ) -> None:
     text = said(states["eks-training"], name, mark, within)
@@ -83,7 +83,7 @@ def test_pods_of_a_node_count_for_the_pod_range_and_not_for_the_subnet(states: d
     assert "address space" not in text
 
 
-def test_each_round_of_a_loop_has_its_value(states: dict[str, Snapshot]) -> None:
+def test_hover_shows_the_value_of_each_loop_round(states: dict[str, Snapshot]) -> None:
     text = said(states["eks-training"], "vpc.tf", "cidrsubnet(local.vpc_cidr, 4", "cidrsubnet")
     assert re.findall(r"(k = \d)` = `\"([\d./]+)\"`", text) == [
         ("k = 0", "10.0.0.0/20"),
@@ -92,7 +92,7 @@ def test_each_round_of_a_loop_has_its_value(states: dict[str, Snapshot]) -> None
     ]
 
 
-def test_a_part_of_an_expression_has_its_own_value(write: Write) -> None:
+def test_hover_on_a_part_of_an_expression_shows_its_own_value(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = 3\n  b = "n-${local.a * 2 + 1}-x"\n}\n'})
     state = snapshot()
     assert first(said(state, "main.tf", "local.a * 2", "a")) == "**`local.a`** = `3`"
@@ -101,7 +101,7 @@ def test_a_part_of_an_expression_has_its_own_value(write: Write) -> None:
     assert first(said(state, "main.tf", "n-", "n")).endswith('= `"n-7-x"`')
 
 
-def test_an_equals_sign_or_parenthesis_belongs_to_its_attribute(write: Write) -> None:
+def test_hover_on_an_equals_sign_or_parenthesis_shows_its_attribute(write: Write) -> None:
     write({"main.tf": "locals {\n  a = (1 + 2)\n}\n"})
     state = snapshot()
     source = file(state, "main.tf")
@@ -131,7 +131,7 @@ def test_hover_lists_the_callers_of_a_module(write: Write) -> None:
     assert "- `module.a` = `2`\n- `module.b` = `4`" in text
 
 
-def test_a_dynamic_block_has_the_values_of_its_rounds(write: Write) -> None:
+def test_hover_on_a_dynamic_block_shows_the_values_of_its_rounds(write: Write) -> None:
     write(
         {
             "main.tf": 'resource "x_y" "z" {\n  dynamic "rule" {\n    for_each = [5, 6]\n    content {\n      port = rule.value + 1\n    }\n  }\n}\n'
@@ -159,7 +159,7 @@ def test_the_hover_says_that_a_block_creates_nothing(write: Write) -> None:
     assert "not made: count is 0" in text
 
 
-def test_an_uncalled_module_has_its_default_values(write: Write) -> None:
+def test_hover_in_an_uncalled_module_shows_default_values(write: Write) -> None:
     call = 'module "eks" {\n  source = "terraform-aws-modules/eks/aws"\n}\n'
     write(
         {
@@ -171,7 +171,7 @@ def test_an_uncalled_module_has_its_default_values(write: Write) -> None:
     assert first(said(snapshot(), "m/main.tf", "var.a + 1", "+")) == "**`var.a + 1`** = `3`"
 
 
-def test_a_loop_inside_a_template_has_the_value_of_the_whole_text(write: Write) -> None:
+def test_hover_on_a_loop_in_a_template_shows_the_value_of_the_whole_text(write: Write) -> None:
     write({"main.tf": 'locals {\n  a = "%{ for x in [1, 2] }<${x}>%{ endfor }"\n}\n'})
     state = snapshot()
     assert first(said(state, "main.tf", "for x in", "for")).endswith('= `"<1><2>"`')
@@ -232,12 +232,12 @@ def test_the_hover_on_a_manifest_value_names_its_word_in_the_model(states: dict[
     assert said(states["eks-training"], "train.yaml", "parallelism: 64", "parallelism") == text
 
 
-def test_an_alias_has_the_value_it_stands_for(write: Write) -> None:
+def test_hover_on_an_alias_shows_the_value_it_stands_for(write: Write) -> None:
     write({"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: &big 600\n  y: *big\n"})
     assert first(said(snapshot(), "a.yaml", "*big")) == "**`y`** = `600`"
 
 
-def test_a_rule_in_a_comment_has_its_summary_and_page(write: Write) -> None:
+def test_hover_on_a_rule_in_a_comment_shows_its_summary_and_page(write: Write) -> None:
     write({"main.tf": "# kcheck: ignore[subnet-too-small, no-such-rule] known\nlocals {}\n"})
     state = snapshot()
     text = said(state, "main.tf", "subnet-too-small")
@@ -246,7 +246,7 @@ def test_a_rule_in_a_comment_has_its_summary_and_page(write: Write) -> None:
     assert said(state, "main.tf", "no-such-rule") == ""
 
 
-def test_a_rule_in_an_annotation_has_its_summary(write: Write) -> None:
+def test_hover_on_a_rule_in_an_annotation_shows_its_summary(write: Write) -> None:
     text = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    kcheck.dev/ignore: 'images, spot-single-type: known'\n"
     write({"a.yaml": text})
     state = snapshot()
@@ -269,7 +269,7 @@ def test_a_rule_in_an_annotation_has_its_summary(write: Write) -> None:
         ("eks.pool.quota", "", "**eks.pool.quota**: documented: 450 nodes"),
     ],
 )
-def test_settings_have_their_meaning(write: Write, mark: str, within: str, begin: str) -> None:
+def test_hover_on_a_setting_shows_its_meaning(write: Write, mark: str, within: str, begin: str) -> None:
     write(
         {
             "kcheck.yaml": "nodes: 500\nignore: [spot-single-type]\nseverity: {subnet-too-small: warning}\n"

@@ -43,11 +43,11 @@ def test_the_bench_fleet_is_repeatable_and_no_two_repositories_are_equal(tmp_pat
         (b"max_size = var.nodes\n", b"max_size = var.nodes\n"),
     ],
 )
-def test_variations_change_names_in_files(text: bytes, varied: bytes) -> None:
+def test_variations_of_a_bench_repository_change_names_in_files(text: bytes, varied: bytes) -> None:
     assert bench_fleets.Variation(3, 5, 2, 8).of(text) == varied
 
 
-def test_the_requested_share_of_repositories_changes(tmp_path: Path) -> None:
+def test_the_requested_share_of_bench_repositories_changes(tmp_path: Path) -> None:
     bench_fleets.make(tmp_path / "fleet", 20)
     before = contents(tmp_path / "fleet")
     assert bench_fleets.change(tmp_path / "fleet", 0.1) == 2

@@ -99,7 +99,7 @@ def test_names_that_are_not_unicode_survive_encoding(repository: str) -> None:
     assert rb"\udcff" in encoded(outcome)
 
 
-def test_a_bug_is_the_reason_of_a_failure(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_kcheck_is_the_reason_of_a_failure(repository: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*_: object) -> None:
         raise ValueError("not like that")
 

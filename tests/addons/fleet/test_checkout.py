@@ -60,19 +60,19 @@ def changed(top: Path, change: Callable[[], object], settings: Settings = DEFAUL
     "name",
     ["main.tf", "new.tf", "infra/main.tf", ".hidden/values.yaml", "vendor/a.yaml", ".terraform/modules/modules.json"],
 )
-def test_changed_content_changes_the_key(name: str, top: Path) -> None:
+def test_changed_content_changes_the_cache_key(name: str, top: Path) -> None:
     (top / name).parent.mkdir(parents=True, exist_ok=True)
     assert changed(top, lambda: (top / name).write_text("changed"))
 
 
-def test_a_renamed_file_or_folder_changes_the_key(top: Path) -> None:
+def test_a_renamed_file_or_folder_changes_the_cache_key(top: Path) -> None:
     assert changed(top, lambda: (top / "main.tf").rename(top / "other.tf"))
     assert changed(top, lambda: (top / "infra").rename(top / "moved"))
     assert changed(top, (top / "empty").mkdir)
     assert changed(top, (top / "other.tf").unlink)
 
 
-def test_the_key_depends_on_where_each_file_ends(tmp_path: Path) -> None:
+def test_the_cache_key_depends_on_where_each_file_ends(tmp_path: Path) -> None:
     keys = set()
     for name, files in {"1": {"a": "b", "c": ""}, "2": {"a": "", "c": "b"}, "3": {"a": "b", "c/d": ""}}.items():
         folder = tmp_path / name / "repository"
@@ -83,12 +83,12 @@ def test_the_key_depends_on_where_each_file_ends(tmp_path: Path) -> None:
     assert len(keys) == 3
 
 
-def test_the_key_does_not_depend_on_file_times(top: Path) -> None:
+def test_the_cache_key_does_not_depend_on_file_times(top: Path) -> None:
     assert not changed(top, lambda: os.utime(top / "main.tf", (1, 1)))
 
 
 @pytest.mark.parametrize("name", ["node_modules/a.js", ".terraform/providers/aws", ".venv/lib/a.py", "infra/.cache/a"])
-def test_unread_folders_do_not_change_the_key(name: str, top: Path) -> None:
+def test_unread_folders_do_not_change_the_cache_key(name: str, top: Path) -> None:
     (top / ".terraform").mkdir()
 
     def write() -> None:
@@ -98,7 +98,7 @@ def test_unread_folders_do_not_change_the_key(name: str, top: Path) -> None:
     assert not changed(top, write)
 
 
-def test_the_key_depends_on_the_folder_name_and_not_on_its_place(top: Path, tmp_path: Path) -> None:
+def test_the_cache_key_depends_on_the_folder_name_and_not_on_its_place(top: Path, tmp_path: Path) -> None:
     moved = shutil.copytree(top, tmp_path / "builds/1/repository")
     renamed = shutil.copytree(top, tmp_path / "builds/other")
     assert key(moved) == key(top)
@@ -112,26 +112,26 @@ def test_the_key_depends_on_the_folder_name_and_not_on_its_place(top: Path, tmp_
         Settings(environments=(Environment(root="infra", name="prod"),)),
     ],
 )  # fmt: skip
-def test_settings_of_the_list_change_the_key(settings: Settings, top: Path) -> None:
+def test_settings_of_the_list_change_the_cache_key(settings: Settings, top: Path) -> None:
     assert key(top, settings) != key(top)
 
 
-def test_another_day_changes_the_key(top: Path) -> None:
+def test_another_day_changes_the_cache_key(top: Path) -> None:
     assert key(top, day="2026-11-23") != key(top)
 
 
-def test_another_version_of_kcheck_changes_the_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_kcheck_changes_the_cache_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = key(top)
     monkeypatch.setattr(checkout, "code", lambda: "another")
     assert key(top) != before
 
 
-def test_terraform_environment_variables_change_the_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terraform_environment_variables_change_the_cache_key(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed(top, lambda: monkeypatch.setenv("TF_VAR_nodes", "7"))
     assert not changed(top, lambda: monkeypatch.setenv("OTHER", "7"))
 
 
-def test_changed_rules_and_modules_of_the_fleet_change_the_key(top: Path, tmp_path: Path) -> None:
+def test_changed_rules_and_modules_of_the_fleet_change_the_cache_key(top: Path, tmp_path: Path) -> None:
     rules, modules, rule = tmp_path / "rules", tmp_path / "modules", tmp_path / "one.yaml"
     for folder in (rules, modules):
         folder.mkdir()
@@ -146,7 +146,7 @@ def test_changed_rules_and_modules_of_the_fleet_change_the_key(top: Path, tmp_pa
 # --- git
 
 
-def test_only_the_origin_in_git_metadata_changes_the_key(top: Path) -> None:
+def test_only_the_origin_in_git_metadata_changes_the_cache_key(top: Path) -> None:
     config = top / ".git" / "config"
     assert not changed(top, lambda: config.write_text(config.read_text().replace("token", "other")))
     assert not changed(top, lambda: (top / ".git" / "index").write_text("a"))
@@ -154,7 +154,7 @@ def test_only_the_origin_in_git_metadata_changes_the_key(top: Path) -> None:
     assert changed(top, lambda: shutil.rmtree(top / ".git"))
 
 
-def test_path_of_a_linked_work_tree_does_not_change_the_key(top: Path) -> None:
+def test_the_path_of_a_linked_work_tree_does_not_change_the_cache_key(top: Path) -> None:
     shutil.rmtree(top / ".git")
     (top / ".git").write_text("gitdir: /one/place\n")
     assert not changed(top, lambda: (top / ".git").write_text("gitdir: /another/place\n"))
@@ -187,7 +187,7 @@ def test_a_folder_without_git_has_no_commit(tmp_path: Path) -> None:
 
 
 @posix
-def test_the_key_includes_the_target_of_a_link_without_following_it(top: Path, tmp_path: Path) -> None:
+def test_the_cache_key_includes_the_target_of_a_link_without_following_it(top: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.tf").write_text("a")
@@ -203,7 +203,7 @@ def test_the_key_includes_the_target_of_a_link_without_following_it(top: Path, t
 
 
 @posix
-def test_the_key_is_computed_without_opening_pipes(top: Path) -> None:
+def test_the_cache_key_is_computed_without_opening_pipes(top: Path) -> None:
     assert changed(top, lambda: os.mkfifo(top / "pipe"))
     (top / ".git" / "config").unlink()
     for name in ("HEAD", "config"):
@@ -213,18 +213,18 @@ def test_the_key_is_computed_without_opening_pipes(top: Path) -> None:
 
 
 @posix
-def test_file_names_that_are_not_unicode_change_the_key(top: Path) -> None:
+def test_file_names_that_are_not_unicode_change_the_cache_key(top: Path) -> None:
     assert changed(top, lambda: (top / "b\udcff").write_text("a"))
 
 
 @posix
 @pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() == 0, reason="root may read all")
-def test_unreadable_files_and_folders_change_the_key(top: Path) -> None:
+def test_unreadable_files_and_folders_change_the_cache_key(top: Path) -> None:
     assert changed(top, lambda: (top / "main.tf").chmod(0))
     assert changed(top, lambda: (top / "infra").chmod(0))
 
 
-def test_a_file_too_large_to_read_counts_by_size_and_head(top: Path) -> None:
+def test_the_cache_key_counts_a_too_large_file_by_size_and_head(top: Path) -> None:
     large = top / "dump.json"
     with large.open("wb") as file:
         file.truncate(MAX_BYTES + 1)
@@ -240,7 +240,7 @@ def test_a_file_too_large_to_read_counts_by_size_and_head(top: Path) -> None:
 
 
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_ENTRIES", 3), ("_MOST_BYTES", 10)])
-def test_a_checkout_that_is_too_large_has_no_key(
+def test_a_checkout_that_is_too_large_has_no_cache_key(
     bound: str, value: int, top: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = Keys(DAY)
@@ -248,6 +248,6 @@ def test_a_checkout_that_is_too_large_has_no_key(
     assert keys.of(Repository("a", str(top))) == ""
 
 
-def test_a_missing_checkout_has_no_key(top: Path, tmp_path: Path) -> None:
+def test_a_missing_checkout_has_no_cache_key(top: Path, tmp_path: Path) -> None:
     assert key(tmp_path / "none") == ""
     assert key(top, Settings(rules=(str(tmp_path / "none"),))) == ""

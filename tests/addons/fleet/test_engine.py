@@ -167,7 +167,7 @@ def test_a_closed_engine_leaves_no_process(tmp_path: Path) -> None:
     assert outcomes(None, fleet(tmp_path, 1))["0"].status == "checked"
 
 
-def test_local_engine_opens_no_port_to_the_network(tmp_path: Path) -> None:
+def test_the_local_engine_opens_no_network_port(tmp_path: Path) -> None:
     def sockets() -> int:
         listening = 0
         for name in ("tcp", "tcp6"):

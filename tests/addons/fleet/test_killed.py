@@ -100,7 +100,7 @@ def test_a_killed_run_resumes_where_it_stopped(
     assert rows(fleet / "out") == undisturbed
 
 
-def test_a_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
+def test_a_fleet_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
     with start(COMMAND, fleet) as process:
         server = wait_for(lambda: next((one for one in children(process.pid) if has_loaded(one, "msgspec")), None))
         own = children(process.pid)

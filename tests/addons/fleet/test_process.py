@@ -151,7 +151,7 @@ def test_concurrent_checks_have_separate_reasons(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["multiprocessing", "kcheck", "yaml", "resource"])
-def test_nothing_is_imported_from_the_current_folder(name: str, tmp_path: Path) -> None:
+def test_a_check_imports_nothing_from_the_current_folder(name: str, tmp_path: Path) -> None:
     """Strangers name their repositories as they like."""
     code = tmp_path / "code"
     code.mkdir()

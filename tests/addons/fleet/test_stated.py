@@ -61,7 +61,7 @@ def test_shared_sizes_are_found_by_name(limits: Callable[..., Stated]) -> None:
     assert found.of_key("quota", "L-417A185B") is None
 
 
-def test_the_last_list_overrides_earlier_ones(limits: Callable[..., Stated]) -> None:
+def test_a_later_fleet_list_overrides_earlier_ones(limits: Callable[..., Stated]) -> None:
     later = """
 repositories: [{path: training}]
 accounts: [{account: "111122223333", region: us-east-1, limits: {eks.quota.p: 1000}}]

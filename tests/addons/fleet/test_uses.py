@@ -111,7 +111,7 @@ def test_an_unknown_pool_makes_the_use_a_lower_bound(uses: Callable[..., dict[st
     assert (row.needed, row.is_exact) == (12_288, False)
 
 
-def test_a_cluster_without_nodes_takes_nothing(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_a_cluster_without_nodes_takes_nothing_of_a_shared_limit(uses: Callable[..., dict[str, UseRow]]) -> None:
     assert uses((CLUSTER % ("", INSIDE) + NETWORK).replace("max_size = 64", "max_size = 0")) == {}
 
 
@@ -174,7 +174,7 @@ resource "azurerm_kubernetes_cluster" "main" {
     assert (row.key, row.scope, row.available) == ("aks/azurerm_kubernetes_cluster.main", IN_REPOSITORY, 100)
 
 
-def test_gateways_of_google_are_in_regions(uses: Callable[..., dict[str, UseRow]]) -> None:
+def test_google_nat_gateways_are_counted_per_region(uses: Callable[..., dict[str, UseRow]]) -> None:
     text = """
 resource "google_compute_network" "main" {
   name = "main"
@@ -231,7 +231,7 @@ TEMPLATED = "launch_template {\n    id = aws_launch_template.gpu.id\n  }"
         ('"cr-${var.reservation}"', "", IN_REPOSITORY, None),
     ],
 )
-def test_reserved_nodes_are_shared_limits(
+def test_reservations_are_shared_limits(
     uses: Callable[..., dict[str, UseRow]], reservation: str, key: str, scope: str, limit: int | None
 ) -> None:
     text = 'variable "reservation" {}\n' + TEMPLATE % reservation + CLUSTER % ("", TEMPLATED)

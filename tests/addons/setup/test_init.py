@@ -239,7 +239,7 @@ def test_manifests_in_folders_with_the_name_of_an_environment_need_no_setting(wr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="file names of POSIX")
-def test_the_name_of_a_folder_adds_no_setting(write: Write) -> None:
+def test_a_hostile_folder_name_adds_no_setting(write: Write) -> None:
     write({
         "infra/main.tf": SIZED, "infra/dev.tfvars": "nodes = 3\n", "infra/prod.tfvars": "nodes = 500\n",
         "deploy/shared\nrender: helm\n/pod.yaml": POD,
@@ -428,7 +428,7 @@ def test_a_hook_file_that_cannot_be_extended_is_left_alone(text: str, why: str, 
 
 
 @given(st.data())
-def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
+def test_adding_a_hook_keeps_every_other_byte_of_the_list(data: st.DataObject) -> None:
     """Whatever the indentation, comments and gaps, the old lines are there, in order, and the rest is the hook."""
     outer, inner = data.draw(st.sampled_from([0, 2, 4])), data.draw(st.sampled_from([0, 2, 4]))
     gap, end = data.draw(st.sampled_from(["", "\n", "\n\n"])), data.draw(st.sampled_from(["\n", "\r\n"]))
@@ -455,7 +455,7 @@ def test_any_list_of_hooks_keeps_its_bytes(data: st.DataObject) -> None:
 # --- CI
 
 
-def test_workflow_is_valid_for_github(write: Write) -> None:
+def test_the_generated_workflow_is_valid_for_github(write: Write) -> None:
     """The keys that GitHub knows, actions by their commit, and no expression in a script."""
     data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1

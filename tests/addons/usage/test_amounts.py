@@ -106,7 +106,7 @@ def test_a_killed_container_needs_more_than_it_had() -> None:
     assert requests.memory(use({}, peak=20 * GI, killed=8 * GI), NONE) == 20 * GI
 
 
-def test_settings_change_single_numbers_of_a_tier() -> None:
+def test_settings_can_change_single_numbers_of_a_tier() -> None:
     assert buffers("highest", ()) == Buffers("highest", 99, 20, 25)
     assert buffers("highest", [Tier("highest", cpu_buffer=50)]) == Buffers("highest", 99, 50, 25)
     assert buffers("mine", [Tier("mine", memory_buffer=0)]) == Buffers("mine", 95, 15, 0)

@@ -177,7 +177,7 @@ def test_a_pod_that_never_ran_holds_its_node_until_its_last_sample() -> None:
 # --- rows
 
 
-def test_labels_name_the_rows() -> None:
+def test_labels_name_the_rows_of_the_bill() -> None:
     pods = [
         pod("a", labels={"team": "vision"}),
         pod("b", labels={"example_com_cost_center": "x"}),
@@ -254,7 +254,7 @@ def test_a_gang_holds_idle_gpus_until_its_last_pod_is_scheduled() -> None:
 # --- week over week
 
 
-def test_the_last_week_is_compared_with_the_one_before() -> None:
+def test_the_bill_compares_the_last_week_with_the_week_before() -> None:
     pods = [
         pod("old", gpus=1, busy=20, hours=100, first=24),
         pod("new", gpus=1, busy=80, hours=50, first=8 * 24),
@@ -273,7 +273,7 @@ def test_the_last_week_is_compared_with_the_one_before() -> None:
     assert found.total.before.paid == pytest.approx(7 * 2400)
 
 
-def test_an_older_recording_counts_as_if_it_were_as_long() -> None:
+def test_an_older_recording_is_scaled_to_the_same_length() -> None:
     now = recording([pod("a", gpus=1, busy=50, hours=70)])
     older = recording([pod("b", gpus=1, busy=10, hours=10)], days=1)
     train = billed(now, previous=older).rows[0]

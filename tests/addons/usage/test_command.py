@@ -57,7 +57,7 @@ def here(write: Write) -> Path:
     return write({"usage.json.gz": as_bytes(MADE), "code/jobs.yaml": CODE})
 
 
-def test_usage_reports_on_a_recording_without_code(here: Path) -> None:
+def test_kcheck_usage_reports_on_a_recording_without_code(here: Path) -> None:
     result = run("--from", "usage.json.gz")
     assert result.exit_code == 0, result.output
     assert "PyTorchJob ml/train" in result.stdout
@@ -171,7 +171,7 @@ def test_a_recording_with_larger_numbers_is_refused(here: Path, number: str) -> 
     assert "not a recording of kcheck usage record" in result.stderr
 
 
-def test_the_option_by_offers_the_groupings_of_the_bill() -> None:
+def test_the_by_option_offers_the_groupings_of_the_bill() -> None:
     by = next(one for one in usage.command.params if one.name == "by")
     assert isinstance(by.type, click.Choice)
     assert tuple(by.type.choices) == BY

@@ -53,7 +53,7 @@ def test_gpus_too_scattered_for_a_waiting_pod_are_stranded() -> None:
     assert result.longest.name == "waits"
 
 
-def test_free_gpus_that_fit_a_waiting_pod_together_count_as_packed() -> None:
+def test_free_gpus_that_together_fit_a_waiting_pod_count_as_packed() -> None:
     result = found([node("a"), node("b")], [on("a", gpus=4), on("b", gpus=4), waiting(10, gpus=8)])
     assert (result.stranded, result.packed) == (8 * 10 * HOUR, 10 * HOUR)
 

@@ -128,7 +128,7 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.medium
-def test_limits_prints_a_line_for_each_number() -> None:
+def test_kcheck_limits_prints_a_line_for_each_number() -> None:
     lines = run().stdout.splitlines()
     assert lines[0].split() == ["name", "value", "kind", "checked", "newest", "source", "source"]
     assert len(lines) == len(NUMBERS) + 1
@@ -143,7 +143,7 @@ def test_limits_prints_a_line_for_each_number() -> None:
 
 
 @pytest.mark.medium
-def test_limits_prints_outdated_numbers() -> None:
+def test_kcheck_limits_prints_outdated_numbers() -> None:
     newest = max(one.entry.seen for one in NUMBERS)
     older = [one.name for one in NUMBERS if one.entry.seen < newest]
     found = run("--older-than", newest)
@@ -161,7 +161,7 @@ def test_the_age_of_a_number_is_counted_from_the_day_of_the_run(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("age", ["18x", "d", "2026-13-01", "-1d", "999999d"])
-def test_limits_refuses_an_invalid_age(age: str) -> None:
+def test_kcheck_limits_refuses_an_invalid_age(age: str) -> None:
     found = run(f"--older-than={age}")
     assert found.exit_code == 2
     assert "is neither an age such as 180d nor a date" in found.stderr

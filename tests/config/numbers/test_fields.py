@@ -30,14 +30,14 @@ def fields() -> Fields:
     return Fields("eks", "ClusterConfig.group", MappingRecord(root))
 
 
-def test_fields_of_the_table_are_read_by_name_and_type(fields: Fields) -> None:
+def test_model_fields_are_filled_from_the_table_by_name_and_type(fields: Fields) -> None:
     market, scheduling = fields.record_of(Market), fields.record_of(Scheduling)
     assert known(market.spot) is True
     assert known(market.reservation) == "cr-1"
     assert known(scheduling.labels) == {"team": "vision"}
 
 
-def test_given_fields_override_the_table(fields: Fields) -> None:
+def test_fields_given_in_code_override_the_table(fields: Fields) -> None:
     no = Known(value=False, origin=NOTHING.origin)
     assert fields.record_of(Market, no).spot is no
     assert fields.record_of(Market, spot=no).spot is no
@@ -58,7 +58,7 @@ def test_fields_that_the_table_lacks_stay_unset(fields: Fields) -> None:
         ("{max_node_count: 9}", "total_max", "remove max_node_count first: it excludes total_max_node_count"),
     ],
 )
-def test_conflicting_attributes_are_not_written(autoscaling: str, name: str, why: str) -> None:
+def test_a_fix_does_not_write_conflicting_attributes(autoscaling: str, name: str, why: str) -> None:
     root = next(yaml.documents(Source("pool.yaml", f"autoscaling: {autoscaling}".encode()))).root
     assert isinstance(root, yaml.Mapping)
     origin = Fields("gke", "google_container_cluster.node_pool", MappingRecord(root)).number(name).origin
@@ -79,7 +79,7 @@ def test_conflicting_attributes_are_not_written(autoscaling: str, name: str, why
         ("{network_profile: {network_plugin: azure}}", ""),
     ],
 )
-def test_an_attribute_that_needs_another_is_not_written_alone(profile: str, why: str) -> None:
+def test_a_fix_does_not_write_an_attribute_without_the_one_it_needs(profile: str, why: str) -> None:
     root = next(yaml.documents(Source("cluster.yaml", profile.encode()))).root
     assert isinstance(root, yaml.Mapping)
     origin = Fields("aks", "azurerm_kubernetes_cluster", MappingRecord(root)).text("pod_cidr").origin
@@ -90,7 +90,7 @@ def test_an_attribute_that_needs_another_is_not_written_alone(profile: str, why:
 _READ = re.compile(r'\.(?:text|number|flag|texts|mapping|raw)\("(\w+)"\)')
 
 
-def test_fields_read_by_code_are_in_a_table() -> None:
+def test_fields_that_code_reads_by_name_are_in_a_table() -> None:
     names = {name for owner in owners() for table in profiles.table(owner).values() for name in table}
     code = (path.read_text() for path in Path(inventory.__file__).parent.rglob("*.py"))
     assert {name for text in code for name in _READ.findall(text)} - names == set()

@@ -26,7 +26,7 @@ from kcheck.config.numbers import flags
         ("expander", "1.15.0", False),
     ],
 )
-def test_a_flag_can_appear_in_a_patch_release(name: str, version: str, later: bool | None) -> None:
+def test_an_autoscaler_flag_can_appear_in_a_patch_release(name: str, version: str, later: bool | None) -> None:
     own = flags.release(version)
     assert own is not None
     assert flags.comes_later(name, own) is later
@@ -45,19 +45,19 @@ def test_a_flag_can_appear_in_a_patch_release(name: str, version: str, later: bo
         ("expander", "1.37.0", False),
     ],
 )
-def test_a_flag_is_removed_in_a_release(name: str, version: str, removed: bool | None) -> None:
+def test_an_autoscaler_flag_can_be_removed_in_a_release(name: str, version: str, removed: bool | None) -> None:
     own = flags.release(version)
     assert own is not None
     assert flags.is_removed(name, own) is removed
 
 
-def test_the_first_release_has_the_minor_version_or_a_later_one() -> None:
+def test_the_first_release_of_a_flag_is_of_the_given_minor_version_or_later() -> None:
     found = [str(flags.first_release("force-delete-failed-nodes", minor)) for minor in (28, 31, 32, 33, 34)]
     assert found == ["1.31.5", "1.31.5", "1.32.3", "1.33.1", "None"]
 
 
 @pytest.mark.parametrize("text", ["latest", "v2.0.0", "main-1.30", ""])
-def test_other_texts_are_not_a_release(text: str) -> None:
+def test_text_that_is_not_a_version_is_not_a_release(text: str) -> None:
     assert flags.release(text) is None
 
 

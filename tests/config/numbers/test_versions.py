@@ -65,7 +65,7 @@ ENDED, DEARER = "unsupported-kubernetes", "extended-support-price"
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_support_windows_of_versions_follow_each_other(cloud: str) -> None:
+def test_support_windows_of_kubernetes_versions_follow_each_other(cloud: str) -> None:
     found = versions(cloud)
     assert found is not None
     assert found.effect

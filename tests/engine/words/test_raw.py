@@ -104,7 +104,7 @@ CONTAINERS = "object.spec.template.spec.containers"
         (f"{CONTAINERS}[2].name == ''", f"INDEX in `{CONTAINERS}[2].name == ''`"),
     ],
 )
-def test_verdicts_on_an_object(problem: str, expected: bool | str, write: Write) -> None:
+def test_conditions_on_an_object_give_the_expected_verdicts(problem: str, expected: bool | str, write: Write) -> None:
     write(files(rule(problem), {"job.yaml": JOB}))
     found = verdict(linter.run(Tree(["job.yaml"]), CONFIG))
     if isinstance(expected, str) and expected.startswith("INDEX"):
@@ -301,7 +301,7 @@ def mended(text: str, name: str, content: str, write: Write) -> list[str]:
         ({"object.metadata.labels": "ml"}, []),  # a map is written by a person
     ],
 )  # fmt: skip
-def test_fixes_of_an_object(changes: dict[str, object], expected: list[str], write: Write) -> None:
+def test_fixes_are_written_into_an_object(changes: dict[str, object], expected: list[str], write: Write) -> None:
     place, value = next(iter(changes.items()))
     prefix, _, name = place.rpartition(".")
     wrong = f"!has({place}) || {place} != {json.dumps(value)}"
@@ -333,7 +333,7 @@ def test_keys_are_written_in_the_style_of_their_neighbours(content: str, expecte
     assert found == expected
 
 
-def test_fixes_of_a_resource(write: Write) -> None:
+def test_fixes_are_written_into_a_resource(write: Write) -> None:
     text = rule(
         "!has(resource.values.tags.Owner)", "resource.values.tags.Owner", when="resource.type == 'aws_eks_node_group'",
         fix={"safety": "safe", "changes": [
@@ -362,7 +362,7 @@ resource "aws_s3_bucket" "b" {
 """
 
 
-def test_texts_inside_templates_are_encoded(write: Write) -> None:
+def test_fixes_encode_text_inside_templates(write: Write) -> None:
     code = 'locals {\n  n = 1\n}\nresource "a_b" "c" {\n  data = yamlencode(<<-EOT\n    x ${local.n}\n  EOT\n  )\n}\n'
     write(files(rule("resource.values.data == '|\\n  x 1\\n'", "resource.values.data"), {"main.tf": code}))
     assert verdict(linter.run(Tree(["main.tf"]), CONFIG)) is True

@@ -281,7 +281,7 @@ def test_baseline_entries_of_a_broken_rule_are_not_gone(write: Write) -> None:
     assert found("--baseline") == []
 
 
-def test_one_caller_of_a_module_can_be_gone_from_the_baseline(write: Write) -> None:
+def test_one_of_two_callers_of_a_module_can_be_gone_from_the_baseline(write: Write) -> None:
     call = 'module "{0}" {{\n  source = "../modules/k"\n  tier   = "{1}"\n}}\n'
     module = cluster().replace('"Free"', "var.tier") + 'variable "tier" {}\n'
     a, b = call.format("a", "Free"), call.format("b", "Free")
@@ -915,7 +915,7 @@ def test_fix_with_a_diff_base_changes_only_new_findings(write: Write, git: Git) 
     assert '"Standard"' in (folder / "b.tf").read_text()
 
 
-def test_an_overlay_replaces_files_of_the_tree(write: Write) -> None:
+def test_files_of_the_diff_base_replace_files_of_the_tree(write: Write) -> None:
     folder = write({"a.tf": cluster("a"), "b.tf": cluster("b"), "k/x.yaml": "kind: Pod\napiVersion: v1\n"})
     real = {name: os.path.realpath(folder / name) for name in ("a.tf", "b.tf", "c/d/e.tf", "k/x.yaml", "c/y.yaml")}
     overlay = {real["a.tf"]: None, real["c/d/e.tf"]: cluster("e").encode(), real["k/x.yaml"]: None}

@@ -115,7 +115,7 @@ def test_servers_of_k3s_are_read(server: str, expected: tuple[str | None, ...], 
     assert {known(pool.mode) for pool in project.inventory.pools} == {"control-plane", None}
 
 
-def test_machines_in_a_module_with_a_count(write: Callable[..., Path]) -> None:
+def test_machines_in_a_module_with_a_count_are_counted(write: Callable[..., Path]) -> None:
     write({"main.tf": 'module "nodes" {\n  source = "./nodes"\n  count = 1\n}\n'})
     write({"nodes/main.tf": machines(f"{INSTALL} sh -s - server")})
     assert sizes(kcheck.load(".")) == {"server": 1, "agent": 7}
@@ -162,7 +162,7 @@ def test_agents_without_a_server_are_no_cluster(load: Callable[[str], Project]) 
     assert not project.inventory.clusters
 
 
-def test_servers_alone_leave_the_number_of_nodes_open(load: Callable[[str], Project]) -> None:
+def test_servers_without_agents_leave_the_number_of_nodes_unknown(load: Callable[[str], Project]) -> None:
     project = load(machines(f"{INSTALL} sh -s - server", "apt-get update"))
     assert sizes(project) == {"nodes": "the nodes of k3s are not in this code; set --nodes N"}
 

@@ -76,7 +76,9 @@ module "vpc" {
 """
 
 
-def test_1_unknown_zones_are_counted(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_1_zones_of_a_data_source_are_counted_though_unknown(
+    read: Callable[[Mapping[str, str]], dict[str, Any]],
+) -> None:
     data = read(
         {
             "main.tf": EKS % "module.vpc.private_subnets"
@@ -319,7 +321,7 @@ def test_5_links_to_files_are_read_once(write: Write) -> None:
     assert {cluster["at"].rsplit(":", 2)[0] for cluster in data["clusters"]} == {"shared/cluster.tf"}
 
 
-def test_6_names_are_taken_from_links(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_6_names_are_taken_from_resource_links(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """
@@ -522,7 +524,7 @@ resource "google_container_cluster" "main" {
     assert pools["own"]["max_nodes"]["value"] == 7
 
 
-def test_12_ids_are_split_into_parts(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
+def test_12_ids_split_by_functions_are_linked(read: Callable[[Mapping[str, str]], dict[str, Any]]) -> None:
     data = read(
         {
             "main.tf": """

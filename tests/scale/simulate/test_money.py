@@ -293,7 +293,7 @@ def test_no_rule_condition_depends_on_a_simulated_run() -> None:
         assert not [word for word in words if word in f"{rule.when} {rule.problem} {rule.grade}"], rule.name
 
 
-def test_an_autoscaler_outside_the_code_is_named_as_why_no_fix_helps(write: Write) -> None:
+def test_the_output_says_that_an_autoscaler_outside_the_code_cannot_be_fixed(write: Write) -> None:
     text = (EKS % "1.36").partition('resource "helm_release"')[0] + GROUP % ("a", "a", "m5.large", 50)
     write({"main.tf": text})
     assert "none of kcheck's fixes changes this run; its autoscaler is not in this code" in ran(

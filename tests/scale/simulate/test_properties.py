@@ -503,7 +503,7 @@ def test_the_delay_after_a_deletion_starts_with_the_deciding_loop(minor: int) ->
     assert all(later - earlier >= 600 for earlier, later in pairwise(times))
 
 
-def test_nodes_that_existed_before_are_old_when_deleted() -> None:
+def test_nodes_that_existed_before_the_run_count_as_old_when_deleted() -> None:
     asked = replace(CLOUD, lookup_from=26, serial=False, delete_latency=300)
     flags: dict[str, Any] = {
         "max_unready_percentage": 45,
@@ -576,7 +576,7 @@ def test_the_last_nodes_are_skipped_while_a_pool_looks_as_small_as_its_minimum()
     assert last[1] > last[0] + 40
 
 
-def test_flags_have_no_effect_before_their_version() -> None:
+def test_autoscaler_flags_have_no_effect_before_the_version_that_added_them() -> None:
     pools = (Pool("a", 60), Pool("b", 60))
     one = replace(case(100, minor=35, new_pod_delay=30, salvo=True), pools=pools)
     assert first(simulate(one)) == [("a", 60)]

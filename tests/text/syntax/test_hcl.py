@@ -216,7 +216,7 @@ INSERTIONS = [
 
 
 @pytest.mark.parametrize(("before", "wanted", "after"), INSERTIONS)
-def test_members_are_inserted_into_a_block(
+def test_new_attributes_are_inserted_into_a_block(
     before: str, wanted: dict[tuple[str, ...], str | int | bool], after: str
 ) -> None:
     file = read(before)
@@ -234,7 +234,7 @@ def test_members_are_inserted_into_a_block(
         ("{\n  y = 2\n  z = 3, }", {("x",): 1}, "{\n  y = 2\n  z = 3,\n  x = 1, }"),
     ],
 )
-def test_members_are_inserted_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
+def test_new_keys_are_inserted_into_an_object(before: str, wanted: dict[tuple[str, ...], int], after: str) -> None:
     """The brace may close on the line of the last member."""
     node = read(f"a = {before}\n").body.attributes["a"].expression
     assert isinstance(node, nodes.Object)
