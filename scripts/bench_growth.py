@@ -271,6 +271,32 @@ def pools(size: int) -> dict[str, str]:
     return {"main.tf": cluster() + "".join(pool(f"p{i}") for i in range(size))}
 
 
+def pools_of_sizes(size: int) -> dict[str, str]:
+    """Pools with a maximum of their own each."""
+    sizes = (pool(f"p{i}").replace("max_count = 10", f"max_count = {i + 10}") for i in range(size))
+    return {"main.tf": cluster() + "".join(sizes)}
+
+
+def pools_in_subnets(size: int) -> dict[str, str]:
+    """Pools with a maximum and a subnet of their own each."""
+    subnet = (
+        'resource "azurerm_subnet" "s{i}" {{\n  name = "s{i}"\n'
+        "  virtual_network_name = azurerm_virtual_network.main.name\n"
+        '  address_prefixes = ["10.{at}.{last}.0/24"]\n}}\n'
+    )
+    subnets = (subnet.format(i=i, at=i // 256 + 1, last=i % 256) for i in range(size))
+    parts = pools_of_sizes(size)["main.tf"].split("azurerm_subnet.main.id")
+    ends = ["main", *(f"s{i}" for i in range(size)), ""]
+    code = "".join(f"{part}azurerm_subnet.{end}.id" if end else part for part, end in zip(parts, ends, strict=True))
+    return {"main.tf": code + "".join(subnets)}
+
+
+def open_pool(size: int) -> dict[str, str]:
+    """Pools beside one of unknown maximum."""
+    code = pools(size)["main.tf"].replace("max_count = 10", "max_count = var.most", 1)
+    return {"main.tf": f'variable "most" {{\n  type = number\n}}\n{code}'}
+
+
 def labelled_pools(size: int) -> dict[str, str]:
     """A resource of eleven lines for each pool."""
     label = '  node_labels = { team = "research" }\n'
@@ -331,6 +357,9 @@ def _series() -> Iterator[Series]:
         yield Series(f"clusters, {name}", clusters, POOLS, command)
     for form in FORMATS:
         yield Series(f"Jobs in one file, {form}", one_file, HUNDREDS, (*CHECK, "--info", "--format", form))
+    yield Series("pools of different sizes, capacity", pools_of_sizes, POOLS, CAPACITY)
+    yield Series("pools in subnets, capacity", pools_in_subnets, POOLS, CAPACITY)
+    yield Series("pools beside an unknown one, capacity", open_pool, POOLS, CAPACITY)
     yield Series("Jobs in files", job_files)
     yield Series("Jobs with images", with_cluster(images))
     yield Series("Jobs in one file, simulate", one_file, HUNDREDS, SIMULATE)

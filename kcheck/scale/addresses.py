@@ -329,10 +329,9 @@ def _choices(pools: list[NodePool], world: World, *, kind: bool) -> list[dict[st
     if every or cluster is None or target is None or isinstance(world.pools.all_of_cluster(cluster), Unknown):
         return [{name: number(count, 0) for name, count in nodes.items()}] if kind or every else []
     growth, names = world.sizes.growth(cluster), [pool.id for pool in world.pools.of_cluster(cluster)]
-    unknown = [i for i, size in enumerate(growth.maxima) if size is None]
-    others = {i for i in unknown if names[i] not in nodes}
+    others = {i for i in growth.unknown if names[i] not in nodes}
     others -= {min(others, default=0), max(others, default=0)}  # each gives `pools` the sizes that the first gives
-    return [dict(zip(names, growth.grown(target, [i]), strict=True)) for i in unknown if i not in others]
+    return [dict(zip(names, growth.grown(target, i), strict=True)) for i in growth.unknown if i not in others]
 
 
 def needed(found: Demands) -> Amount:

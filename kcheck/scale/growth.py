@@ -1,7 +1,8 @@
 """Growing pools: surge, shares of a target, use of a range, and their largest sizes."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from math import ceil
 from typing import NamedTuple
@@ -109,40 +110,66 @@ def arithmetic(demands: Sequence[Demand]) -> str:
 def full_at(demands: Sequence[Demand], usable: int) -> int:
     """Count the nodes at which the subnet is full, with pools in proportion."""
     sizes = tuple(demand.nodes for demand in demands)
-    growth = Growth(sizes, (True,) * len(sizes))
 
     def fits(share: list[int]) -> bool:
         return addresses_needed([one._replace(nodes=size) for one, size in zip(demands, share, strict=True)]) <= usable
 
-    return largest(fits, growth.sizes, sum(sizes))
+    return largest(fits, Growth(sizes, (True,) * len(sizes)).sizes, sum(sizes))
 
 
-def _proportional(weights: Sequence[int], amount: int) -> list[int]:
-    """Divide an amount into integer shares by D'Hondt's method: no share shrinks as the amount grows.
+class Leg(Struct, frozen=True, dict=True):
+    """Stage of a cluster's growth: from `start` nodes on, pools with `base` share what is added by `weights`."""
 
-    Pools of equal weight are counted together, as a cluster of thousands has few sizes.
-    """
-    whole, pools = sum(weights), grouped(range(len(weights)), lambda i: weights[i])
-    shares = {weight: amount * weight // whole for weight in pools}
-    rest = amount - sum(shares[weight] * len(own) for weight, own in pools.items())
-    claims = [(-weight / (share + 1), weight) for weight, share in shares.items()]
-    heapify(claims)
-    while rest:
-        best, level = claims[0][0], []
-        while claims and claims[0][0] == best:
-            level.append(heappop(claims)[1])
-        takers = [i for weight in level for i in pools[weight]]
-        if len(takers) > rest:
-            more = set(sorted(takers)[:rest])
-            return [shares[weight] + (i in more) for i, weight in enumerate(weights)]
-        rest -= len(takers)
-        for weight in level:
-            shares[weight] += 1
-            heappush(claims, (-weight / (shares[weight] + 1), weight))
-    return [shares[weight] for weight in weights]
+    start: int
+    base: Sequence[int]
+    weights: Sequence[int]
+
+    @cached_property
+    def alike(self) -> dict[int, list[int]]:
+        """Pools by weight; they are counted together, as a cluster of thousands has few sizes."""
+        return grouped(range(len(self.weights)), lambda i: self.weights[i])
+
+    def sizes(self, added: int) -> list[int]:
+        """Divide added nodes into integer shares by D'Hondt's method: no share shrinks as the amount grows."""
+        whole = sum(self.weights)
+        shares = {weight: added * weight // whole for weight in self.alike}
+        rest = added - sum(shares[weight] * len(own) for weight, own in self.alike.items())
+        claims = [(-weight / (share + 1), weight) for weight, share in shares.items()]
+        heapify(claims)
+        more: set[int] = set()
+        while rest:
+            best, level = claims[0][0], []
+            while claims and claims[0][0] == best:
+                level.append(heappop(claims)[1])
+            takers = [i for weight in level for i in self.alike[weight]]
+            if len(takers) > rest:
+                more = set(sorted(takers)[:rest])
+                break
+            rest -= len(takers)
+            for weight in level:
+                shares[weight] += 1
+                heappush(claims, (-weight / (shares[weight] + 1), weight))
+        pairs = enumerate(zip(self.base, self.weights, strict=True))
+        return [size + shares[weight] + (i in more) for i, (size, weight) in pairs]
+
+    def until(self, fits: Callable[[list[int]], bool], places: Sequence[int]) -> int:
+        """Find the most nodes at which some pools fit, which by D'Hondt's method share as if alone."""
+        own = Leg(0, [self.base[i] for i in places], [self.weights[i] for i in places])
+        if not fits([*own.base]):
+            return 0
+        if not any(own.weights) or (added := largest(fits, own.sizes)) == CEILING:
+            return CEILING
+        after = own.sizes(added + 1)
+        one = next(i for i, size in enumerate(own.sizes(added)) if size != after[i])
+        turn, weight = after[one] - own.base[one], own.weights[one]
+        turns = self.start
+        for other, pools in self.alike.items():
+            ties = 0 if other * turn % weight else bisect_left(pools, places[one])
+            turns += len(pools) * ((other * turn - 1) // weight) + ties if other else 0
+        return min(turns, CEILING)
 
 
-class Growth(Struct, frozen=True, eq=False):
+class Growth(Struct, frozen=True, eq=False, dict=True):
     """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take the excess."""
 
     maxima: tuple[int | None, ...]
@@ -153,22 +180,47 @@ class Growth(Struct, frozen=True, eq=False):
     @property
     def known(self) -> bool:
         """Whether the shares are known; a single pool has all nodes."""
-        return None not in self.maxima or len(self.maxima) == 1
+        return not self.unknown or len(self.maxima) == 1
+
+    @cached_property
+    def unknown(self) -> list[int]:
+        """Pools whose maxima are unknown."""
+        return [i for i, size in enumerate(self.maxima) if size is None]
+
+    @cached_property
+    def lowest(self) -> list[int]:
+        """Fewest nodes of each pool: a minimum, or the size of a fixed pool."""
+        return [
+            high if high is not None and not grows else low if high is None else min(low, high)
+            for low, high, grows in zip(self.minima or (0,) * len(self.maxima), self.maxima, self.growable, strict=True)
+        ]
+
+    @cached_property
+    def legs(self) -> tuple[Leg, Leg, Leg]:
+        """Stages below the fewest nodes, from there to the maxima, and beyond.
+
+        Beyond, the pools that are `taking` share in proportion to their maxima; if none is, growable pools; if none can
+        grow, all. Below, growable pools have their minima and share by what they can grow by, and fixed ones keep their
+        size. Below the minima all shrink in proportion.
+        """
+        maxima = [size or 0 for size in self.maxima]
+        flags = self.growable if any(self.growable) else (True,) * len(maxima)
+        base = Growth(tuple(maxima), flags, self.minima).lowest
+        takes = self.taking if any(self.taking) else flags
+        weights = [size if one else 0 for size, one in zip(maxima, takes, strict=True)]
+        middle = Leg(sum(base), base, [high - low for low, high in zip(base, maxima, strict=True)])
+        beyond = Leg(sum(maxima), maxima, weights if sum(weights) else list(map(int, takes)))
+        return Leg(0, [0] * len(maxima), base), middle, beyond
 
     def sizes(self, nodes: int) -> list[int]:
-        """List the nodes of each pool for `nodes` in the cluster, with all maxima known."""
-        return _spread(self, nodes)
+        """List the nodes of each pool for `nodes` in the cluster; no pool shrinks as they grow."""
+        return _sizes(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
         """List extreme pool sizes: minima first, then fill one pool after the other."""
-        lowest = self.minima or (0,) * len(self.maxima)
-        result = [
-            high if high is not None and not grows else low if high is None else min(low, high)
-            for low, high, grows in zip(lowest, self.maxima, self.growable, strict=True)
-        ]
-        rest = nodes - sum(result)
+        result, rest = list(self.lowest), nodes - sum(self.lowest)
         if rest < 0:
-            return _proportional(result, nodes)
+            return Leg(0, [0] * len(result), result).sizes(nodes)
         for i in order:
             most = self.maxima[i]
             more = rest if most is None else min(rest, most - result[i])
@@ -176,52 +228,42 @@ class Growth(Struct, frozen=True, eq=False):
             rest -= more
         return result
 
-    def grown(self, nodes: int, order: Sequence[int]) -> list[int]:
-        """List sizes at a target: known maxima, and the rest in the first unknown pool of `order`."""
+    def grown(self, nodes: int, first: int) -> list[int]:
+        """List sizes at a target: known maxima, and the rest in one pool of unknown maximum."""
         result = [size or 0 for size in self.maxima]
         rest = nodes - sum(result)
-        first = next((i for i in order if self.maxima[i] is None), None)
-        if first is None or rest < 0:
+        if rest < 0:
             able = (grows and size is not None for size, grows in zip(self.maxima, self.growable, strict=True))
             return replace(self, maxima=tuple(result), growable=tuple(able)).sizes(nodes)
         result[first] += rest
         return result
 
+    def until(self, fits: Callable[[list[int]], bool], places: Sequence[int], order: Sequence[int], last: bool) -> int:
+        """Find the most nodes at which some pools fit; unknown ones are filled in order, others first if `last`."""
+        if self.known:
+            leg = next((leg for leg in self.legs[::-1] if fits([leg.base[i] for i in places])), self.legs[0])
+            return leg.until(fits, places)
+        parts = [(self.maxima[i], self.growable[i], self.lowest[i]) for i in places]
+        own = Growth(*zip(*parts, strict=True))
+        found = largest(fits, lambda nodes: own.filled(nodes, order))
+        if found < sum(own.lowest):
+            return Leg(0, [0] * len(self.maxima), self.lowest).until(fits, places)
+        if found == CEILING or (last and len(own.unknown) < len(self.unknown)):
+            return CEILING
+        others = self.legs[2].start - own.legs[2].start if last else sum(self.lowest) - sum(own.lowest)
+        return min(CEILING, found + others)
+
 
 @lru_cache(maxsize=256)
-def _spread(growth: Growth, target: int) -> list[int]:
-    """Divide the nodes of a target among the pools; no pool shrinks as the target grows.
-
-    Above the sum of the maxima, the pools that are `taking` more share the excess in proportion to their maxima; if
-    none is, growable pools; if none can grow, all. Below it growable pools have their minima and a share of the rest,
-    in proportion to what they can grow by; fixed pools keep their size. Below the sum of the minima all shrink in
-    proportion. Every wall of a cluster asks for the same sizes; of thousands of pools each takes 100 kB.
-    """
-    maxima = [size or 0 for size in growth.maxima]
-    total = sum(maxima)
-    if target == total or not maxima:
-        return maxima
-    flags = growth.growable if any(growth.growable) else [True] * len(maxima)
-    if target > total:
-        flags = growth.taking if any(growth.taking) else flags
-        weights = [size if grows else 0 for size, grows in zip(maxima, flags, strict=True)]
-        return _added(maxima, weights if sum(weights) else list(map(int, flags)), target - total)
-    lowest = [min(low, high) for low, high in zip(growth.minima or [0] * len(maxima), maxima, strict=True)]
-    base = [low if grows else high for low, high, grows in zip(lowest, maxima, flags, strict=True)]
-    if target < sum(base):
-        return _proportional(base, target)
-    return _added(base, [high - low for low, high in zip(base, maxima, strict=True)], target - sum(base))
-
-
-def _added(base: Sequence[int], weights: Sequence[int], amount: int) -> list[int]:
-    return [size + share for size, share in zip(base, _proportional(weights, amount), strict=True)]
+def _sizes(growth: Growth, nodes: int) -> list[int]:
+    """Divide nodes among pools; every wall asks for the same, and thousands of pools take 100 kB."""
+    lower, upper, beyond = growth.legs
+    leg = beyond if nodes >= beyond.start else lower if nodes < upper.start else upper
+    return leg.sizes(nodes - leg.start) if growth.maxima else []
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
-    """Find the most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes.
-
-    If pools fit with some number of nodes, they must fit with fewer.
-    """
+    """Find the most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes."""
     low, high = 0, 1
     while high < ceiling and fits(path(high)):
         low, high = high, high * 2
@@ -233,35 +275,41 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
 
 
 class Trial(Struct, frozen=True):
-    """Tests whether pool sizes fit at the lowest and at the highest demand; None without a bound.
+    """Tests whether pools fit at the lowest and at the highest demand; None without a bound.
 
-    `weights` orders the pools by their demand per node.
+    The sizes are those of the pools at some `places`, all others take nothing; `weights` are their demands per node.
     """
 
     least: Callable[[list[int]], bool]
     most: Callable[[list[int]], bool] | None
     weights: Sequence[int]
+    places: Sequence[int]
 
     @property
     def kindest(self) -> list[int]:
         """Order of pools that reaches the limit last."""
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
-    @property
-    def worst(self) -> list[int]:
-        """Order of pools that reaches the limit first."""
-        return self.kindest[::-1]
+    def fits(self, growth: Growth, nodes: int, test: Callable[[list[int]], bool], sign: int) -> bool:
+        """Whether a target passes, with the rest in the unknown pool of least (1) or most (-1) demand."""
+        if growth.known:
+            sizes = growth.sizes(nodes)
+        else:
+            weights = dict(zip(self.places, self.weights, strict=True))
+            sizes = growth.grown(nodes, min(growth.unknown[::sign], key=lambda i: sign * weights.get(i, 0)))
+        return test([sizes[i] for i in self.places])
 
 
 def reach(trial: Trial, growth: Growth) -> Amount | None:
     """Return bounds on the nodes of a cluster at a limit; None if it is never reached."""
-    if growth.known:
-        high = largest(trial.least, growth.sizes)
-        low = high if trial.most is trial.least else 0 if trial.most is None else largest(trial.most, growth.sizes)
+    best = trial.kindest
+    high = growth.until(trial.least, trial.places, best, last=True)
+    if trial.most is None:
+        low = 0
+    elif growth.known and trial.most is trial.least:
+        low = high
     else:
-        best, worst = trial.kindest, trial.worst
-        high = largest(trial.least, lambda nodes: growth.filled(nodes, best))
-        low = 0 if trial.most is None else largest(trial.most, lambda nodes: growth.filled(nodes, worst))
+        low = growth.until(trial.most, trial.places, best[::-1], last=False)
     if low == CEILING:
         return None
     return Amount(low, None if high == CEILING else high)
@@ -269,10 +317,8 @@ def reach(trial: Trial, growth: Growth) -> Amount | None:
 
 def short(trial: Trial, growth: Growth, target: Amount) -> bool | None:
     """Whether the limit is reached before the target; None if unknown."""
-    sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.kindest)
-    if not trial.least(sizes(target.low)):
+    if not trial.fits(growth, target.low, trial.least, 1):
         return True
-    sizes = growth.sizes if growth.known else lambda nodes: growth.grown(nodes, trial.worst)
-    if target.high is not None and trial.most is not None and trial.most(sizes(target.high)):
+    if target.high is not None and trial.most is not None and trial.fits(growth, target.high, trial.most, -1):
         return False
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import bench_growth
 import pytest
@@ -16,14 +16,15 @@ from kcheck.text.files.tree import Tree
 from kcheck.text.syntax import cel, names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from tests.conftest import Check
 
 
-def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a function is called with from now on."""
-    calls: list[object] = []
+    calls: list[Any] = []
     function = getattr(module, name)
 
     def call(*given: object) -> object:
@@ -76,7 +77,7 @@ def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatc
     found = counted(cel, "activation", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(2)})
     every = rule_evaluator.limits_view("any", result.world)
-    groups = [set(given[0]["limits"]) for given in found]  # type: ignore[index]
+    groups = [set(given[0]["limits"]) for given in found]
     assert any(groups)
     assert max(map(len, groups)) < len(every) / 2
 
@@ -136,11 +137,25 @@ def test_workloads_with_gpus_are_searched_once_for_all_pools(check: Check, monke
     assert pairs == []  # none has any: no pool is filled
 
 
-def test_only_a_few_spreads_of_many_pools_are_kept() -> None:
+def test_only_a_few_sizes_of_many_pools_are_kept() -> None:
     many = growth.Growth((10,) * 1000, (True,) * 1000)
-    growth._spread.cache_clear()
+    growth._sizes.cache_clear()
     assert [sum(many.sizes(nodes)) for nodes in range(1, 2000, 4)] == list(range(1, 2000, 4))
-    assert growth._spread.cache_info().currsize <= 256  # each is 100 kB for thousands of pools
+    assert growth._sizes.cache_info().currsize <= 256  # each is 100 kB for thousands of pools
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("make", [bench_growth.pools_of_sizes, bench_growth.pools_in_subnets, bench_growth.open_pool])
+def test_walls_of_one_pool_are_searched_in_its_sizes(
+    make: Callable[[int], dict[str, str]], check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    divided, filled = counted(growth.Leg, "sizes", monkeypatch), counted(growth.Growth, "filled", monkeypatch)
+    check(make(40))
+    pools = [len(leg.weights) for leg, *_ in divided] + [len(one.maxima) for one, *_ in filled]
+    assert len(pools) > 40 * 5
+    assert (
+        sum(number > 20 for number in pools) < 40 * 2
+    )  # a search of each wall in all pools would divide them 20 times
 
 
 @pytest.mark.medium
@@ -180,7 +195,7 @@ def test_wall_finders_are_created_once_per_cluster(check: Check, monkeypatch: py
 
 
 @pytest.mark.medium
-def test_spreads_are_summed_without_visiting_each_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_are_summed_without_visiting_each_pool(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = counted(model.Sizes, "__getitem__", monkeypatch)
     check(bench_growth.node_groups(40))
     assert 0 < len(seen) < 40 * 40 * 8

@@ -445,7 +445,7 @@ def test_ranges_contain_the_exact_number(sizes: list[int], data: st.DataObject, 
     point = largest(fits(each), truth.sizes)
     growth = Growth(tuple(None if i in hidden else size for i, size in enumerate(sizes)), flags)
     most = fits([low + more] * len(sizes), int(bool(hidden)))
-    trial = Trial(fits([low] * len(sizes), times=int(not hidden)), most, [1] * len(sizes))
+    trial = Trial(fits([low] * len(sizes), times=int(not hidden)), most, [1] * len(sizes), range(len(sizes)))
     bounds = reach(trial, growth)
     if bounds is None:
         assert point == CEILING
@@ -454,6 +454,31 @@ def test_ranges_contain_the_exact_number(sizes: list[int], data: st.DataObject, 
     assert bounds.high is None or point <= bounds.high
     verdict = short(trial, growth, Amount(sum(sizes), sum(sizes)))
     assert verdict in (None, not fits(each)(sizes))
+
+
+@pytest.mark.medium
+@given(st.data(), SIZES, FLAGS, st.integers(0, 3000), st.sampled_from([1, 2, None]))
+def test_a_wall_of_some_pools_is_found_without_the_others(
+    data: st.DataObject, sizes: list[int], grows: list[bool], room: int, times: int | None
+) -> None:
+    pools = range(len(sizes))
+    hidden = data.draw(st.sets(st.sampled_from(pools)))
+    minima = tuple(data.draw(st.lists(st.integers(0, 50), min_size=len(sizes), max_size=len(sizes))))
+    maxima = tuple(None if i in hidden else size for i, size in enumerate(sizes))
+    growth = Growth(maxima, tuple(grows[: len(sizes)]), minima, tuple(data.draw(st.booleans()) for _ in pools))
+    own = sorted(data.draw(st.sets(st.sampled_from(pools), min_size=1)))
+    each = {i: data.draw(st.integers(1, 4)) for i in own}
+
+    def trial(places: Sequence[int]) -> Trial:
+        def fits(times: int) -> Callable[[list[int]], bool]:
+            takes = [each.get(i, 0) * times for i in places]
+            return lambda nodes: sum(n * take for n, take in zip(nodes, takes, strict=True)) <= room
+
+        return Trial(fits(1), fits(times) if times else None, [each.get(i, 0) for i in places], places)
+
+    assert reach(trial(own), growth) == reach(trial(pools), growth)
+    target = Amount(data.draw(st.integers(0, 3000)), data.draw(st.integers(3000, 9000)))
+    assert short(trial(own), growth, target) == short(trial(pools), growth, target)
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,8 @@ def _pulls(finder: WallFinder) -> Iterator[Wall]:
 
     certain, most = [one for one in found if one.sure], within(found)
     weights = [sum(len(one.images) for one in found if one.pools is None or name in one.pools) for name in names]
-    trial = Trial(most if len(certain) == len(found) else within(certain), most, weights)
+    least = most if len(certain) == len(found) else within(certain)
+    trial = Trial(least, most, weights, range(len(names)))
     sure, nodes = isinstance(cluster.outbound_ips, Known), reach(trial, growth)
     if nodes is not None and not sure:  # there may be more addresses
         nodes = Amount(nodes.low, None)

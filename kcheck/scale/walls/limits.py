@@ -117,10 +117,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """Yield the limits of a pool: of all nodes or of a zone, and its quota, if any.
-
-    Karpenter starts machines one by one, so no scale set or managed group can be full.
-    """
+    """Yield the limits of a pool; Karpenter has none, as it starts machines one by one."""
     if equals(pool.mode, "Karpenter"):
         return
     if "pool.nodes" in finder.limits:

@@ -91,10 +91,7 @@ class Wall(Thing, frozen=True):
 
 
 class WallFinder:
-    """Finds the walls of a cluster as its pools grow.
-
-    `gap` says why pools may be missing, so that walls that depend on them are unknown.
-    """
+    """Finds the walls of a cluster as its pools grow; `gap` says why pools may be missing."""
 
     def __init__(self, cluster: Cluster, world: World) -> None:
         self.cluster = cluster
@@ -121,10 +118,13 @@ class WallFinder:
         return min(Fraction(1), Fraction(max(0, now - start), max(1, aim - start)))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
-        """Build a trial over all possible pool sizes; `weights` are by pool id."""
-        first = lambda sizes: least(Sizes(self._places, sizes))  # noqa: E731
-        second = first if most is least else None if most is None else lambda sizes: most(Sizes(self._places, sizes))
-        return Trial(first, second, [weights.get(pool.id, 0) for pool in self.pools])
+        """Build a trial over pools with a weight; over all if one has none or is another cluster's."""
+        alone = all(weights.values()) and weights.keys() <= self._places.keys()
+        names = sorted(weights, key=self._places.__getitem__) if alone else list(self._places)
+        at = {name: i for i, name in enumerate(names)}
+        first = lambda sizes: least(Sizes(at, sizes))  # noqa: E731
+        second = first if most is least else None if most is None else lambda sizes: most(Sizes(at, sizes))
+        return Trial(first, second, [weights.get(name, 0) for name in names], [self._places[name] for name in names])
 
     def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
         """Build the trial for at most `most` nodes while one pool is upgraded, beside nodes of other clusters."""
@@ -152,10 +152,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """Make a wall of this cluster without its number of nodes; `entry` has its kind and source.
-
-        `key` distinguishes walls of a scope, `pools` are those it is about, if not all.
-        """
+        """Make a wall without its number of nodes; `entry` has its kind and source, `key` tells a scope's apart."""
         kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         return Wall(
@@ -167,10 +164,7 @@ class WallFinder:
     def at(
         self, wall: Wall, nodes: Amount, arithmetic: str, trial: Trial | None = None, needed: int | None = None
     ) -> Wall:
-        """Set the nodes at a wall; `needed` is the target's use of the limit.
-
-        The `trial` decides whether the target fits, if that depends on how the pools grow.
-        """
+        """Set the nodes at a wall and the target's use; a `trial` decides whether the target fits."""
         aim = self.aim(wall.mechanism)
         before = short(trial, self.growth, aim) if trial else nodes.below(aim)
         return replace(wall, nodes=nodes, short=before, arithmetic=arithmetic, needed=needed)
@@ -180,6 +174,7 @@ class WallFinder:
     ) -> Iterator[Wall]:
         """Yield a wall if growing pools exceed the room beside nodes that stay; none if they never do."""
         fits: Fits = lambda sizes: takes(sizes) <= room or bool(standing and sizes.total <= standing)  # noqa: E731
+        weights = {**dict.fromkeys(self._places, 0), **weights} if standing else weights
         yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
 
     def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:

@@ -252,10 +252,9 @@ class Sizes(Memory):
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | None:
         """Return the size of each pool at the target; one unknown pool gets the rest. None if two are unknown."""
         growth = self.growth(cluster)
-        unknown = [i for i, size in enumerate(growth.maxima) if size is None]
-        if len(unknown) > 1 or isinstance(self._pools.all_of_cluster(cluster), Unknown):
+        if len(growth.unknown) > 1 or isinstance(self._pools.all_of_cluster(cluster), Unknown):
             return None
-        sizes = growth.grown(target, unknown) if unknown else growth.sizes(target)
+        sizes = growth.grown(target, growth.unknown[0]) if growth.unknown else growth.sizes(target)
         return {pool.id: size for pool, size in zip(self._pools.of_cluster(cluster), sizes, strict=True)}
 
     @once
