@@ -36,7 +36,7 @@ class BudgetError(Exception):
 
 
 class Budget:
-    """Remaining budget of a root module. `exceeded` maps places that took too much to the reason."""
+    """Remaining budget of a root module; its methods raise BudgetError. `exceeded` maps places to the reason."""
 
     def __init__(self) -> None:
         self.left = STEPS
@@ -46,25 +46,19 @@ class Budget:
         self._sizes: dict[int, tuple[object, int, int]] = {}
 
     def spend(self, steps: int) -> None:
-        """Deduct steps from the budget. Raises BudgetError if no steps are left."""
+        """Deduct steps from the budget."""
         self.left -= steps
         if self.left < 0:
             raise BudgetError(f"evaluating this root module takes more than {STEPS:,} steps")
 
     def write(self, characters: int) -> None:
-        """Deduct the characters of a text before it is made.
-
-        Raises BudgetError if the text is too long, or no steps are left.
-        """
+        """Deduct the characters of a text before it is made."""
         if characters > LONGEST:
             raise BudgetError(f"the text has more than {LONGEST:,} characters")
         self.spend(characters >> 5)
 
     def hold(self, value: Datum) -> Datum:
-        """Return a value if its size and depth are within limits.
-
-        Raises BudgetError if it is too large or too deep, or no steps are left.
-        """
+        """Return a value if its size and depth are within limits."""
         size, depth = self._measure(value)
         if isinstance(value, Known) and isinstance(value.value, str):
             self.write(len(value.value))
@@ -74,15 +68,12 @@ class Budget:
         return value
 
     def number(self, value: object) -> None:
-        """Refuse a number with too many digits. Raises BudgetError if it has too many."""
+        """Refuse a number with too many digits."""
         if isinstance(value, int | Fraction) and max(value.numerator, value.denominator, key=abs).bit_length() > _BITS:
             raise BudgetError("the number has too many digits")
 
     def read(self, arguments: list[Datum], *, deep: bool = False) -> None:
-        """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared.
-
-        Raises BudgetError if no steps are left.
-        """
+        """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared."""
         for one in arguments:
             inner = one.value if isinstance(one, Known) else None
             if isinstance(inner, str):
@@ -93,18 +84,12 @@ class Budget:
                 self.spend(2 * size if deep else size >> 2)
 
     def count(self, elements: int) -> None:
-        """Refuse a collection that would be too large, before it is made.
-
-        Raises BudgetError if it has too many elements.
-        """
+        """Refuse a collection that would be too large, before it is made."""
         if elements > LARGEST:
             raise BudgetError(f"the value has more than {LARGEST:,} elements")
 
     def compare(self, one: Datum, other: Datum) -> None:
-        """Deduct the cost of comparing two values or converting them to one type.
-
-        Raises BudgetError if no steps are left.
-        """
+        """Deduct the cost of comparing two values or converting them to one type."""
         self.spend(min(self._measure(one)[0], self._measure(other)[0]) >> 3)
 
     def refuse(self, error: BudgetError, place: Origin) -> Unknown:
@@ -115,16 +100,13 @@ class Budget:
         return Unknown(reason, place)
 
     def module(self, name: int, blocks: int) -> None:
-        """Deduct the cost of another instance of a module; the first one is free.
-
-        Raises BudgetError if there are too many copies.
-        """
+        """Deduct the cost of another instance of a module; the first one is free."""
         if name in self.seen:
             self.copy(2 + blocks // 4, _MODULE)
         self.seen.add(name)
 
     def copy(self, copies: int, steps: int) -> None:
-        """Deduct the cost of a block's copies at some steps each. Raises BudgetError if there are too many copies."""
+        """Deduct the cost of a block's copies at some steps each."""
         self.spend(min(copies, self.copies + 1) * steps)
         if copies - 1 > self.copies:
             raise BudgetError(f"this root module has more than {COPIES:,} copies of blocks")

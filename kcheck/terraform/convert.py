@@ -225,10 +225,7 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 
 
 def to_set(items: Sequence[Datum]) -> SetData:
-    """Make a set: elements of one type, without duplicates, in Terraform's order.
-
-    Unknown values are kept, once per symbol. Raises EvaluationError if no single type fits all elements.
-    """
+    """Make a set in Terraform's order, with unknown values once per symbol, or raise EvaluationError."""
     types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
     found = type_rules.converted(*types)
     if found is None:

@@ -343,10 +343,7 @@ def _steps_of_round(loop: Span) -> int:
 
 
 def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
-    """Yield the scope of each loop iteration that passes the condition, with a reason if uncertain.
-
-    Raises EvaluationError if Terraform would refuse the collection or the condition.
-    """
+    """Yield the scope of each round of a loop, with a reason if uncertain, or raise EvaluationError."""
     collection = value_of(node.collection, scope)
     steps = _steps_of_round(node.span)
     for entry in entries_of(collection):

@@ -59,10 +59,7 @@ class Files(NamedTuple):
         return found
 
     def names(self, path: str) -> list[str]:
-        """List all files below a folder, as paths relative to it.
-
-        Raises OutsideError if the folder is outside the repository or holds too many files.
-        """
+        """List all files below a folder, relative to it; raise OutsideError if there are too many, or outside."""
         top = self._path(path)
         found = []
         for name in self.tree.disk.walk(top):
@@ -210,10 +207,7 @@ _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 
 
 def rendered_data_source(kind: str, record: BlockRecord, files: Files) -> Datum | None:
-    """Return the `rendered` attribute of a data source; None for other types.
-
-    For cloud-init archives and Ignition only their texts are known, not the encoded result.
-    """
+    """Return the `rendered` attribute of a data source as far as its texts are known; None for other types."""
     if kind == "template_file":
         return _template_file(record, files)
     if kind in _ARCHIVES:

@@ -73,10 +73,7 @@ def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
 
 
 def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int) -> int | Fraction:
-    """Compute `a operator b`, before rounding to the precision of Terraform's numbers.
-
-    Raises EvaluationError if zero is divided by zero.
-    """
+    """Compute `a operator b` before rounding; raise EvaluationError for 0 / 0."""
     if operator == "/" and b == 0:
         raise EvaluationError("zero cannot be divided by zero")
     if operator == "%" and b == 0:
@@ -109,10 +106,7 @@ def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
 
 
 def alike(value: Datum, wanted: Type) -> Datum:
-    """Convert the chosen branch of a conditional to a type that fits both branches.
-
-    Raises EvaluationError if no type fits both.
-    """
+    """Convert the chosen branch of a conditional to a type that fits both, or raise EvaluationError."""
     own = type_rules.type_of(value)
     if own == ANYTHING or wanted in (own, DYNAMIC, ANYTHING):
         return value

@@ -80,10 +80,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 
 
 def entries_of(collection: Datum) -> Iterator[Entry]:
-    """Yield the certain and possible elements of a collection; one stands for all of an unknown one.
-
-    Raises EvaluationError if it cannot be iterated.
-    """
+    """Yield the certain and possible elements, one for all of an unknown collection, or raise EvaluationError."""
     if isinstance(collection, Partial):
         for some in (collection.part, collection.rest):
             for entry in _entries(some, collection.origin):

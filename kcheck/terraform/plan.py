@@ -330,10 +330,7 @@ class _Links:
         return self._resource(module, own).get("expressions")
 
     def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
-        """Whether an expression is known before apply, so that a planned unknown is null.
-
-        Locals are not in a plan, so expressions that refer to one are not settled.
-        """
+        """Whether an expression is known before apply; one with locals, which no plan has, is not."""
         if not isinstance(code, dict):
             return False
         references = _references_of(code)

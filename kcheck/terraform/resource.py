@@ -183,10 +183,7 @@ class BlockRecord:
 
 
 class Instance(BlockRecord):
-    """Instance of a resource; `doubt` says why it may not exist or stands for several.
-
-    An `optional` one either exists or not.
-    """
+    """Instance of a resource; `doubt`: why it may not exist or is several; `optional`: it exists or not."""
 
     def __init__(
         self, block: nodes.Block, scope: Scope, address: str, doubt: str = "", *, optional: bool = False
@@ -299,10 +296,7 @@ def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unkno
 
 
 def _named(collection: Datum) -> list[Entry]:
-    """List the elements of `for_each`, set elements keyed by themselves.
-
-    Raises EvaluationError if it is not a collection, or its keys are not texts.
-    """
+    """List the elements of `for_each` by their keys; raise EvaluationError if it has none that are texts."""
     found = list(entries_of(collection))
     if not is_map(collection) and type(collection) is not Unknown:
         found = [entry._replace(key=entry.item) for entry in found]

@@ -249,10 +249,7 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
 
 
 def of_step(node: nodes.Expression, element: Type) -> Type:
-    """Return the element type of a splat over elements of a type.
-
-    Raises EvaluationError if the elements have no such part.
-    """
+    """Return the element type of a splat over a type; raise EvaluationError if it has no such part."""
     if isinstance(node, nodes.Element):
         return element
     if isinstance(node, nodes.Splat):

@@ -19,9 +19,11 @@ _COLLECTIONS = frozenset({"list", "set", "map"})
 def convert_to(value: Datum, declared: nodes.Expression, budget: Budget) -> Datum:
     """Convert a value to a type constraint; unknown parts stay unchanged.
 
-    Raises EvaluationError if the value cannot have that type, BudgetError if its defaults take more than the budget has
-    left.
+    Raises EvaluationError if the value or a default cannot have its type, BudgetError if defaults exceed the budget.
     """
+    for node in nodes.walk(declared):
+        if isinstance(node, nodes.Call) and node.name == "optional" and node.arguments[1:]:
+            convert.convert(value_of(node.arguments[1], Scope({}, budget=budget)), type_of(node.arguments[0]))
     return convert.convert(_defaulted(value, declared, budget), type_of(declared))
 
 

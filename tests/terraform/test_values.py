@@ -142,7 +142,25 @@ SHOWN = {
     "can(pow(10, 400)) && can(log(0, 10)) && can(pow(0, -1))": True,
     "can(log(-1, 10)) || can(log(0, 0)) || can(pow(-8, 0.5))": False,
     "[for local in [{ nope = 1 }] : local.nope]": ["1"],
-}
+    '" \\n ${~ 1 ~} \\n\\t"': "1",
+    '"%{ for x in [1, 2] ~}\\n${x}\\n%{~ endfor ~}\\n"': "12",
+    '"\\t%{~ if true ~}\\n x $${ %{~ endif ~}\\n"': "x ${",
+    'format("%8.3d|%-8.3d|%08.3d|%+.3d|%#.3x|%.3o", 5, 5, 5, 5, 5, 5)': "     005|005     |     005|+005|0x005|005",
+    'format("%#08x|%.0d|%.d|%.E|%.g", 5, 0, 7, 12.5, 12.5)': "0x000005||7|1E+01|1e+01",
+    'format("%.s|%.0q|%.1s|%-05s|%-05v|%-05d|", "ten", "ten", "ten", "x", 4, 4)': 'ten|"ten"|t|x0000|40000|4    |',
+    'format("%5.[1]v|%.[1]f", 5.5)': "  5.5|6",
+    "formatdate(\"D'' D'a''b'\", \"2024-02-29T12:34:56Z\")": "29' 29a'b",
+    'substr("abc", -2, 0)': "bc",
+    'element(tolist(["a", "b"]), -5)': "b",
+    'jsondecode("[1] ]")': ["1"],
+    'jsondecode("1}x")': "1",
+    'yamldecode("[!!float 1, !!int 0x1F, !!int \\"1\\", !!bool yes, !!null x, !!str 1, !!timestamp 2001-01-01]")': [
+        "1", "31", "1", True, None, "1", "2001-01-01T00:00:00Z",
+    ],
+    "tostring(sum([log(2e19, 494), 255]))": "262.16517685780150781482689126278273761272430419921875",
+    'cidrnetmask("::ffff:10.0.0.0/96")': "ffff:ffff:ffff:ffff:ffff:ffff::",
+    'keys(csvdecode("b,a\\n1,2")[0])': ["a", "b"],
+}  # fmt: skip
 """What Terraform 1.11 gives, asked by its console."""
 
 
@@ -156,7 +174,10 @@ def test_edge_cases_of_numbers_and_templates_evaluate_as_expected(expression: st
     ["try(nope, 1)", "can(nope)", "can(self)", "can(var)", "can(local)", "try(local.nope, 1)", "can(var.nope)", "can(each.key)", "try(a_b.c, 1)",
      "can(nope.x)", "coalescelist(toset([1]), toset([2]))", "{ a = 1 b = 2 }", 'templatestring("a${1}", {})',
      "true ? 1 : local.nope", "try(1, each.key)", "[for x in [] : module.nope]", "try(1, aws_x.y)", "true || path.nope",
-     "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})"],
+     'element(["a", "b"], -1)', 'jsondecode("1,")', 'yamldecode("a: {<<: [{x: 1}]}")', 'yamldecode("!!int x")',
+     'yamldecode("{&x a: *x}")', 'yamldecode("- 0x1FFFFFFFFFFFFFFFF")', 'yamldecode("%YAML 1.2\\n---\\na: 1")',
+     'textencodebase64("a", "utf8")', 'cidrsubnets("0.0.0.0/0", 4)', 'cidrsubnets("::/8", 4)',
+     'timeadd("2020-01-01T00:00:00Z", "2562048h")', "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})"],
 )  # fmt: skip
 def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope: Scope) -> None:
     assert answer(expression, scope)["refused"]
@@ -184,6 +205,14 @@ def test_defaults_of_type_any_must_unify(second: str, unifies: bool, tmp_path: P
     (tmp_path / "main.tf").write_text(code)
     (module,) = Loader(Tree([str(tmp_path)]), Config()).roots(each=False)
     assert isinstance(module.variable("a"), Unknown) is not unifies
+
+
+@pytest.mark.parametrize("default", ['"yes"', "{ a = 1 }"])
+def test_a_default_that_does_not_fit_is_refused_also_where_it_is_not_used(default: str, tmp_path: Path) -> None:
+    code = f'variable "a" {{\n  type    = object({{ x = optional(bool, {default}) }})\n  default = {{ x = true }}\n}}\n'
+    (tmp_path / "main.tf").write_text(code)
+    (module,) = Loader(Tree([str(tmp_path)]), Config()).roots(each=False)
+    assert isinstance(module.variable("a"), Unknown)
 
 
 def test_a_deeply_nested_expression_is_unknown_and_not_an_error(scope: Scope) -> None:

@@ -85,8 +85,8 @@ def _element(given: Datum, place: Datum) -> Datum:
     if isinstance(place, Unknown):
         return index(given, place)
     at = integer(place)
-    if at < 0:
-        raise EvaluationError("element() takes no negative index")
+    if at < 0 and at % len(values) and not isinstance(values, ListData):
+        raise EvaluationError("element() takes no negative index of a tuple")
     return values[at % len(values)]
 
 
@@ -177,11 +177,7 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
-    """List the distinct elements, converted to one type.
-
-    Symbols differ from each other and from known values. Raises NotKnown if an element has neither value nor symbol, so
-    it may equal another.
-    """
+    """List the distinct elements, converted to one type; raise NotKnown if one may equal another."""
     if len(values) > 1:
         for item in values:
             comparable(item)

@@ -5,8 +5,10 @@ from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 
 from kcheck.terraform.functions.signature import Table, text
+from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
+from kcheck.text.values import Unknown
 
 TABLE = Table()
 
@@ -16,7 +18,7 @@ _NANOSECONDS = {
     "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
 }  # fmt: skip
 _LONGEST = 1_000
-_VERB = regex(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
+_VERB = regex(r"''|'([^'](?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 
 
 def _parsed(value: str) -> tuple[datetime, int]:
@@ -45,14 +47,14 @@ def _timeadd(value: str, duration: str) -> str:
         raise EvaluationError("timeadd(): the duration has too many digits")
     bare = duration.lstrip("+-") if duration[:1] in ("+", "-") else duration
     parts = _DURATION.findall(bare)
-    if bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare):
-        raise EvaluationError(f'"{duration}" is not a duration such as 10m or 1h30m')
     total = sum(Fraction(number) * _NANOSECONDS[unit] for number, unit in parts)
+    if total >= 1 << 63 or (bare != "0" and (not parts or "".join(number + unit for number, unit in parts) != bare)):
+        raise EvaluationError(f'"{duration}" is not a duration such as 10m or 1h30m')
     seconds = (nanoseconds + int(-total if duration[:1] == "-" else total)) // 10**9
     try:
         return (time + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
     except OverflowError as error:
-        raise EvaluationError("timeadd(): the result is outside the years 1 to 9999") from error
+        raise NotKnown(Unknown("timeadd(): the result is outside the years 1 to 9999")) from error
 
 
 @TABLE.function(text, text, bits=64)
@@ -71,7 +73,7 @@ def _formatdate(layout: str, value: str) -> str:
         if match[1] is not None:
             parts.append(match[1].replace("''", "'"))
         else:
-            parts.append(_verb(match[0], time) if match[2] else match[0])
+            parts.append(_verb(match[0], time) if match[2] else match[0].replace("''", "'"))
     return "".join(parts)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from yaml import Node as YamlNode
-    from yaml import SafeLoader
+    from yaml import SafeLoader, ScalarNode
 
     from kcheck.terraform.budget import Budget
 
@@ -86,13 +86,20 @@ def _whole(value: str) -> str:
     return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+_JSON_BLANKS = " \t\r\n"
+
+
 @TABLE.function(anything, counted=True)
 def _jsondecode(datum: Datum, budget: Budget) -> object:
     import json
 
-    written = _short(text(datum), budget)
+    written = _short(text(datum), budget).strip(_JSON_BLANKS)
+    number = scalars.to_number
+    decoder = json.JSONDecoder(parse_int=number, parse_float=number, parse_constant=_refuse)
     try:
-        found = json.loads(written, parse_int=scalars.to_number, parse_float=scalars.to_number, parse_constant=_refuse)
+        found, end = decoder.raw_decode(written)
+        if written[end:].lstrip(_JSON_BLANKS)[:1] not in ("", "]", "}"):  # Terraform looks no further than these
+            raise EvaluationError("jsondecode(): there is more behind the value")
         return _placed(_sorted(found), datum)
     except RecursionError as error:
         raise NotKnown(Unknown(_TOO_DEEP)) from error
@@ -194,9 +201,9 @@ def _at(value: Any, node: Node) -> Datum:
 
 def _yaml_data(value: str) -> object:
     try:
-        node = pyyaml.compose(value, _loader())
+        node = None if value.startswith("%YAML 1.2") else pyyaml.compose(value, _loader())
         if node is None:
-            raise EvaluationError("yamldecode() of an empty document")
+            raise EvaluationError("yamldecode() of an empty document, or not of YAML 1.1")
         return _Reader().read(node)
     except RecursionError as error:
         raise NotKnown(Unknown(_TOO_DEEP)) from error
@@ -236,7 +243,7 @@ class _Reader:
         if self.left < 0:
             raise EvaluationError("yamldecode(): the document is too large")
         if id(node) in self.open:
-            raise EvaluationError("yamldecode(): an anchor is used inside its own definition")
+            raise EvaluationError("yamldecode(): an anchor is used inside its own definition, or of a key")
         if isinstance(node, pyyaml.ScalarNode):
             return _scalar(node)
         if node.tag not in (f"{_TAG}map", f"{_TAG}seq", _PLAIN):
@@ -253,10 +260,12 @@ class _Reader:
         for key_node, value_node in node.value:
             if key_node.id != "scalar":
                 raise EvaluationError("yamldecode(): only strings are allowed as mapping keys")
+            self.open.add(id(key_node))  # Terraform knows no anchors of keys
             key, value = _scalar(key_node), self.read(value_node)
             if key == "<<" and key_node.tag == _PLAIN:
-                for part in value if isinstance(value, list) else [value]:
-                    merged = {**part, **merged} if isinstance(part, dict) else merged
+                if not isinstance(value, dict):
+                    raise EvaluationError("yamldecode(): only a map can be merged")
+                merged = {**value, **merged}
             elif key is None:
                 raise EvaluationError("yamldecode(): a mapping key cannot be null")
             else:
@@ -264,19 +273,32 @@ class _Reader:
         return dict(sorted({**merged, **result}.items()))
 
 
-def _scalar(node: YamlNode) -> str | bool | int | Fraction | None:
-    """Read a scalar; quoted and tagged ones are text."""
-    value: str = node.value
-    if node.tag != _PLAIN:
-        if node.tag.removeprefix(_TAG) not in ("str", "binary", "int", "float", "bool", "null"):
-            raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
-        return value
+def _scalar(node: ScalarNode) -> str | bool | int | Fraction | None:
+    """Read a scalar; quoted ones are text, and plain ones what their tag says."""
+    tag = node.tag.removeprefix(_TAG)
+    if node.tag != _PLAIN and tag not in ("str", "binary", *_KINDS):
+        raise EvaluationError(f'yamldecode(): unsupported tag "{node.tag}"')
+    if node.tag != _PLAIN and (node.style or tag not in _KINDS):
+        return str(node.value)
+    found = None if tag == "null" else _plain_scalar(node.value)
+    if tag in _KINDS and scalars.kind(found) != _KINDS[tag]:
+        raise EvaluationError(f'yamldecode(): cannot parse "{node.value}" as {tag}')
+    return found
+
+
+_KINDS = {"int": "number", "float": "number", "bool": "bool", "null": "null", "timestamp": "string"}
+
+
+def _plain_scalar(value: str) -> str | bool | int | Fraction | None:
     if value in yaml.WORDS:
         return yaml.WORDS[value]
     if _FLOAT.fullmatch(value):
         return scalars.to_number(value)
     if based := _BASE.fullmatch(value):
-        return int(based["hex"], 16) if based["hex"] else int(based["octal"], 8)
+        whole = int(based["hex"], 16) if based["hex"] else int(based["octal"], 8)
+        if whole >= 1 << 64:
+            raise EvaluationError(f'yamldecode(): cannot parse "{value}" as a number of 64 bits')
+        return whole
     if re.fullmatch(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", value):
         raise NotKnown(Unknown("infinite numbers are not computed"))
     date = _DATE.fullmatch(value)
@@ -305,7 +327,7 @@ def _csvdecode(value: str, budget: Budget) -> Datum:
     names = rows[0]
     if len(set(names)) < len(names) or any(len(row) != len(names) for row in rows):
         raise EvaluationError("csvdecode() needs distinct column names, and as many fields in every line")
-    found = give([dict(zip(names, row, strict=True)) for row in rows[1:]], Origin(()))
+    found = give([dict(sorted(zip(names, row, strict=True))) for row in rows[1:]], Origin(()))
     element = Type("object", (STRING,) * len(names), tuple(sorted(names)))
     return convert.convert(found, list_of(element))
 
@@ -368,7 +390,7 @@ def _codec(name: str) -> str:
     import codecs
 
     try:
-        found = codecs.lookup(name)
+        found = codecs.lookup(name.replace("utf8", "").replace("UTF8", ""))  # neither is a name of IANA's
     except (LookupError, ValueError) as error:
         raise EvaluationError(f'"{name}" is not an encoding that can be used') from error
     if not found._is_text_encoding:

@@ -14,7 +14,7 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Network, IPv6Network
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
     from kcheck.terraform.budget import Budget
     from kcheck.text.values import Datum
@@ -42,6 +42,10 @@ def _block(network: Network, start: int, prefix: int) -> str:
     first = network[start - int(network[0])]
     mapped = getattr(first, "ipv4_mapped", None)
     return f"{mapped}/{prefix - 96}" if mapped else f"{first}/{prefix}"
+
+
+def _bare(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    return getattr(address, "ipv4_mapped", None) or address  # IPv4 in IPv6 becomes IPv4
 
 
 def _range(datum: Datum) -> str:
@@ -103,7 +107,7 @@ def _cidrsubnets(cidr: str | Unplaced, *newbits: int, budget: Budget) -> list[st
         size = 1 << max(0, network.max_prefixlen - prefix)
         start = -(-at // size) * size
         at = start + size
-        if prefix > network.max_prefixlen or at - 1 > int(network[-1]):
+        if prefix > network.max_prefixlen or at - 1 > int(network[-1]) or not int(_bare(network[0])):
             raise EvaluationError(f"not enough remaining address space for a subnet with a prefix of {prefix} bits")
         result.append(_block(network, start, prefix))
     return result
@@ -114,8 +118,7 @@ def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
     budget.spend(_STEPS)
     network = _parse(cidr)
     try:
-        address = network[number]
-        return str(getattr(address, "ipv4_mapped", None) or address)  # IPv4 in IPv6 becomes IPv4
+        return str(_bare(network[number]))
     except IndexError:
         raise EvaluationError(f"prefix of {network.prefixlen} does not accommodate a host numbered {number}") from None
 
@@ -123,6 +126,6 @@ def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
 @TABLE.function(_range)
 def _cidrnetmask(cidr: str) -> str:
     network = _parse(cidr)
-    if network.version != 4:
+    if network.version != 4 and network[0].ipv4_mapped is None:
         raise EvaluationError(f"IPv6 addresses cannot have a netmask: {cidr}")
     return str(network.netmask)

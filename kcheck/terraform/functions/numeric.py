@@ -8,9 +8,9 @@ from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import Table, integer, items, number, present, truths
 from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.terraform.operators import INFINITE
-from kcheck.text.data_types import NUMBER, list_of
+from kcheck.text.data_types import NUMBER, Short, list_of
 from kcheck.text.need import NotKnown
-from kcheck.text.scalars import EvaluationError, to_bool
+from kcheck.text.scalars import EvaluationError, exact, to_bool
 from kcheck.text.values import Datum, Unknown
 
 TABLE = Table()
@@ -41,7 +41,7 @@ def _min(*values: Fraction) -> Fraction:
 def _sum(values: tuple[Datum, ...]) -> int | Fraction:
     if not values:
         raise EvaluationError("sum() of an empty list")
-    return sum(map(number, values))
+    return sum(exact(value) if isinstance(value, Short) else number(value) for value in values)
 
 
 def _float(compute: Callable[[], float]) -> Fraction:

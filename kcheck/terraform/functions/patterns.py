@@ -59,11 +59,7 @@ def _compiled(pattern: str) -> Pattern:
 
 
 def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
-    """Yield matches like Go: no empty match where the last one ended.
-
-    Raises EvaluationError if the pattern is not a regular expression, BudgetError if pattern and text are too long
-    together.
-    """
+    """Yield matches like Go, none empty where the last one ended, or raise EvaluationError or BudgetError."""
     compiled = _compiled(pattern)
     size, left = compiled.programsize, _MOST_WORK
     budget.spend(len(pattern) // 8 + size // 100)

@@ -80,10 +80,7 @@ class Table(dict[str, Function]):
 
 
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
-    """Convert all arguments, so that an error of any comes before an unknown value.
-
-    Raises NotKnown if one is unknown; the first says why.
-    """
+    """Convert all arguments: an error of any comes before NotKnown, which names the first unknown one."""
     values: list[object] = []
     missing: list[NotKnown] = []
     for arg, kind in zip(args, kinds, strict=False):
@@ -151,10 +148,7 @@ def number(datum: Datum) -> int | Fraction:
 
 
 def integer(datum: Datum) -> int:
-    """Convert an argument to a whole number of 64 bits.
-
-    Raises EvaluationError if it has a fraction or is too large.
-    """
+    """Convert an argument to a whole number of 64 bits, or raise EvaluationError."""
     value = number(datum)
     if not isinstance(value, int) or not -(2**63) <= value < 2**63:
         raise EvaluationError("a whole number of at most 64 bits is needed")
@@ -174,10 +168,7 @@ def not_null(datum: Datum) -> Datum:
 
 
 def items(datum: Datum) -> tuple[Datum, ...]:
-    """List the elements of a list, tuple or set; each may be unknown. A SetData stays one.
-
-    Raises EvaluationError if it is something else.
-    """
+    """List the elements of a list, tuple or set, which stays one, or raise EvaluationError."""
     value = present(datum)
     if not isinstance(value, tuple):
         raise EvaluationError(f"a list is needed, not a {scalars.kind(value)}")

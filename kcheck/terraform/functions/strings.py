@@ -24,10 +24,11 @@ _MOST_BLANKS = 10_000
 _WIDEST = 10_000  # a guard against a width that fills the memory
 _MOST_DIGITS = 4_000  # of a float; Python converts 4,300
 _VERB = regex(
-    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{1,9}))?"
+    r"%(?:%|(?P<flags>[ +\-0#]*)(?P<width>\d{1,9})?(?:\.(?P<precision>\d{0,9}))?"
     r"(?:\[(?P<index>\d{1,9})\])?(?P<verb>[a-zA-Z])|)"
 )
 """Matches a verb of format(), as in Go."""
+_WHOLE, _PREFIX = "dxXob", regex(r"[-+ ]?(?:0[xXb])?")
 _BLANKS = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -83,9 +84,9 @@ def _title(value: str) -> str:
 @TABLE.function(text, integer, integer)
 def _substr(value: str, offset: int, length: int) -> str:
     letters = clusters(value)
-    if offset < 0:
-        offset = max(0, offset + len(letters))
-    return "".join(letters[offset:] if length < 0 else letters[offset : offset + length])
+    to_end = length < 0 or (offset < 0 and not length)  # as Terraform has it
+    offset = max(0, offset + len(letters)) if offset < 0 else offset
+    return "".join(letters[offset:] if to_end else letters[offset : offset + length])
 
 
 @TABLE.function(integer, text, counted=True)
@@ -192,7 +193,7 @@ def _format(template: str, *arguments: Datum, budget: Budget) -> str:
 def _filled(match: re.Match[str], argument: Datum) -> str:
     verb, flags = match["verb"], match["flags"]
     width = int(match["width"] or 0)
-    precision = int(match["precision"]) if match["precision"] else None
+    precision = None if match["precision"] is None else int(match["precision"] or 0)
     if max(width, precision or 0) > (_MOST_DIGITS if verb in "eEfFgG" else _WIDEST):
         raise EvaluationError(f"the field is too wide for format(): `{match[0]}`")
     check(argument)
@@ -201,10 +202,10 @@ def _filled(match: re.Match[str], argument: Datum) -> str:
     if missing <= 0 or verb == "t":
         return shown
     if "-" in flags:
-        return shown + " " * missing
-    if "0" not in flags:
+        return shown + ("0" if "0" in flags and verb in "sqv" else " ") * missing
+    if "0" not in flags or (verb in _WHOLE and precision is not None):
         return " " * missing + shown
-    at = 1 if verb not in "sqv" and shown[:1] in ("-", "+", " ") else 0
+    at = 0 if verb in "sqv" or (found := _PREFIX.match(shown)) is None else found.end()
     return shown[:at] + "0" * missing + shown[at:]
 
 
@@ -221,7 +222,7 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
         return "true" if scalars.to_bool(value) else "false"
     if verb in "sq":
         shown = scalars.to_string(value)
-        shown = shown if precision is None else "".join(clusters(shown)[:precision])
+        shown = "".join(clusters(shown)[: precision or None])
         return json_text(Known(shown, Origin(()))) if verb == "q" else shown
     shortest = verb in "gG" and precision is None
     number = scalars.to_number(value) if shortest or not isinstance(argument, Known) else scalars.exact(argument)
@@ -230,13 +231,13 @@ def _shown(verb: str, flags: str, precision: int | None, argument: Datum) -> str
 
 
 def _number(verb: str, number: int | Fraction, precision: int | None, flags: str) -> str:
-    if verb in "dxXob":
+    if verb in _WHOLE:
         if not isinstance(number, int):
             raise EvaluationError(f"format() needs a whole number for `%{verb}`")
-        if verb == "d":
-            return scalars.to_string(number + 0)
-        prefix = {"x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
-        return ("-" if number < 0 else "") + prefix + format(abs(number), verb)
+        digits = scalars.to_string(abs(number)) if verb == "d" else format(abs(number), verb)
+        prefix = {"d": "", "x": "0x", "X": "0X", "o": "0", "b": "0b"}[verb] if "#" in flags else ""
+        digits = "" if precision == 0 and not number else digits.zfill(precision or 0)
+        return ("-" if number < 0 else "") + prefix + digits
     if verb in "feEgG":
         return floating(verb, number, precision)
     raise EvaluationError(f"format() does not know `%{verb}`")

@@ -69,13 +69,14 @@ def decoded(gaps: list[Gap], kind: Kind) -> Iterator[str]:
     tokens = [_tokens(gap, kind) for gap in gaps]
     if kind == "flush":
         _dedent(tokens)
-    decode = unescape if kind == "quoted" else _unescape_heredoc
+    decode = str if kind == "quoted" else _unescape_heredoc
     return ("".join(map(decode, lines)) for lines in tokens)
 
 
 def _tokens(gap: Gap, kind: Kind) -> list[str]:
     text = gap.text.replace("\r\n", "\n") if kind in ("heredoc", "flush") else gap.text
     by_line = kind != "quoted"
+    text = text if by_line else unescape(text)
     lines = text.splitlines(keepends=True) if by_line and "\n" in text else [text] if text else []
     if by_line and any(line[-1:] != "\n" for line in lines[:-1]):
         lines = re.findall(r"[^\n]*\n|[^\n]+$", text)  # only a newline ends a line
