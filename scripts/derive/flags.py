@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 OLD, NEW = "kubernetes/autoscaler", "kubernetes-sigs/cluster-autoscaler"
 OLDEST = 15
+TAG = r"cluster-autoscaler-1\.\d+\.\d+"
 FLAGS = ("main.go", "config/flags/flags.go", "simulator/cluster.go")
 CONSTANTS = ("config/const.go", "config/autoscaling_options.go", "estimator/estimator.go", "expander/expander.go")
 ELSEWHERE = {"rest.DefaultBurst": 10, "rest.DefaultQPS": 5, "cloudBuilder.DefaultCloudProvider()": "gce"}
@@ -50,11 +51,14 @@ def derive(gits: Path, profiles: Path) -> dict[Path, str]:
     found = versions(gits)
     head, _, body = path.read_text(encoding="utf-8").partition("\nflags:\n")
     old = {line.split(":")[0].strip(): line for line in body.splitlines()}
-    kept = {name for name, line in old.items() if later(line, max(found)[0])}
-    names = sorted({name for flags in found.values() for name in flags} | kept)
+    read = {name for flags in found.values() for name in flags}
+    own = needed(gits, OLD)
+    tagged = max((int(tag.split(".")[1]) for tag in own.names(TAG)), default=0)
+    kept = {name for name, line in old.items() if later(line, max(found)[0] if name in read else tagged)}
+    names = sorted(read | kept)
     lines = [old[name] if name in kept else written(name, found, old.get(name, "")) for name in names]
     text = head + "\nflags:\n" + "".join(f"{line}\n" for line in lines)
-    return {path: dated(text, needed(gits, OLD).commit(".")[1])}
+    return {path: dated(text, own.commit(".")[1])}
 
 
 def later(line: str, minor: int) -> bool:
@@ -66,7 +70,7 @@ def versions(gits: Path) -> dict[Version, dict[str, Flag]]:
     """The flags of each version: of the tags, of release branches without one, and of what comes next."""
     own = needed(gits, OLD)
     tags: dict[Version, str] = {}
-    for name in own.names(r"cluster-autoscaler-1\.\d+\.\d+"):
+    for name in own.names(TAG):
         minor, patch = (int(part) for part in name.rpartition("-")[2].split(".")[1:])
         tags[minor, patch] = name
     for name in own.names(r"(origin/)?cluster-autoscaler-release-1\.\d+"):

@@ -138,6 +138,19 @@ def test_flags_of_a_source_that_is_missing_stay(tmp_path: Path, flag_file: Path)
     assert (found.stdout, flag_file.read_text()) == ("", before)
 
 
+def test_flags_of_a_release_after_the_copy_stay(tmp_path: Path, flag_file: Path) -> None:
+    released = "  later: {type: bool, default: false, first: 1.16.0}\n"
+    flag_file.write_text(flag_file.read_text().replace("flags:\n", f"flags:\n{released}"))
+    repository = tmp_path / "gits" / "kubernetes+autoscaler"
+    committed(repository, "cluster-autoscaler-1.15.0", {CODE: MAIN % ""})
+    subprocess.run(["git", "-C", str(repository), "branch", "cluster-autoscaler-release-1.16"], check=True)
+    refreshed(tmp_path, "flags", "--write")
+    assert released in flag_file.read_text()
+    committed(repository, "cluster-autoscaler-1.16.0", {})
+    refreshed(tmp_path, "flags", "--write")
+    assert released not in flag_file.read_text()
+
+
 def test_a_missing_source_is_named(tmp_path: Path, flag_file: Path) -> None:
     (tmp_path / "gits").mkdir()
     found = refreshed(tmp_path, "flags")
