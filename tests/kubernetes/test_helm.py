@@ -394,6 +394,14 @@ def test_overridden_images_of_a_release_give_no_finding(values: str, check: Chec
     assert "docker-hub-image" not in names(check({"a.yaml": VOLCANO % values}))
 
 
+def test_overridden_images_of_a_scheduler_chart_are_those_of_its_values(read: Read) -> None:
+    own = "{repository: registry.example.com/scheduler}"
+    values = f"{{image: {own}, admissionController: {{image: {own}}}, web: {{image: {own}}}}}"
+    assert set(found_images(read({"a.yaml": VOLCANO.replace("volcano", "yunikorn") % values}))) == {
+        "registry.example.com/scheduler"
+    }
+
+
 def test_charts_in_the_table_have_sources() -> None:
     table = bundled.load(os.path.join(PROFILES, "any", "charts.yaml"))
     for chart in table.values():
