@@ -36,7 +36,7 @@ SEAMS = {
     "CEL": (
         "text.syntax.cel:compile", "text.syntax.cel:conjunction", "text.syntax.cel:activation",
         "text.syntax.cel:evaluate",
-        "text.syntax.cel:required_texts", "text.syntax.cel:tree",
+        "text.syntax.cel_tree:required_texts", "text.syntax.cel_tree:tree",
     ),
     "report": ("report.formats:Report.render", "commands.check:next_step"),
 }  # fmt: skip

@@ -309,8 +309,8 @@ def facts(node: Node, scope: _Scope = _WHOLE, *, truth: bool) -> frozenset[str]:
     paths = frozenset(filter(None, (scope.path(part) for part in parts)))
     if name in _EQUAL:
         same = truth == (name == "_==_")
-        null = any(part.is_null for part in parts)
-        constant = any(part.kind == "const" for part in parts)
+        constants = [part.value for part in parts if part.kind == "const"]
+        null, constant = None in constants, bool(constants)
         return paths if (null and not same) or (constant and not null and same) else frozenset()
     if name == "@in":
         return paths if truth and parts[1].kind == "list" else frozenset()

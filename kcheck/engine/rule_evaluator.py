@@ -240,9 +240,10 @@ class Evaluator:
             if value is None:
                 parts.append("not set")
                 continue
-            kind = rule_words.result_type(part.text, self.view.subject, each[0] if each else "")
             complete = complete and value is not cel.UNDECIDED
-            shown_value = _unknown(kind.unit, after) if value is cel.UNDECIDED else _with_unit(value, kind.unit)
+            typed = (part.text, self.view.subject, each[0] if each else "")
+            unit = "" if isinstance(value, str) else rule_words.result_type(*typed).unit
+            shown_value = _unknown(unit, after) if value is cel.UNDECIDED else _with_unit(value, unit)
             counted = single and parts[-1] == " "  # {workload.gpus} {workload.cards}
             parts.append(singular(f" {shown_value}")[1:] if counted else shown_value)
             single = parts[-1].removeprefix("at least ").removeprefix("at most ") == "1"

@@ -205,13 +205,11 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
         element = _check(Text((), one.each, "records"), subject)[0].of
         names = {**names, "each": element or ANY}
     compiled = tuple(names)
-    sure: frozenset[str] = frozenset()
-    for conditions, truth in ((one.given, True), (one.denied, False)):
-        for text in conditions:
-            sure |= facts(cel.tree(cel.compile(text, compiled)), truth=truth)
+    given = ((text, truth) for found, truth in ((one.given, True), (one.denied, False)) for text in found)
+    sure = frozenset[str]().union(*(facts(cel.compile(text, compiled).tree, truth=truth) for text, truth in given))
     checker = Checker(names, members, sure)
     text = cel.split_place(one.text)[0] if one.kind == "place" else one.text
-    return checker.type_of(cel.tree(cel.compile(text, compiled))), checker
+    return checker.type_of(cel.compile(text, compiled).tree), checker
 
 
 # --- mistakes

@@ -16,7 +16,7 @@ from kcheck.model import Raw
 from kcheck.text import bundled
 from kcheck.text.bundled import RULES
 from kcheck.text.files.boundary import contains_path
-from kcheck.text.syntax import cel
+from kcheck.text.syntax import cel, cel_tree
 from kcheck.text.text import grouped
 from kcheck.text.units import as_text
 
@@ -171,7 +171,7 @@ def _kinds(rule: Rule) -> frozenset[str] | None:
         condition = cel.conjunction(rule.when or "true", rule.problem, (rule.subject, "limits"))
     except cel.SyntaxProblem:  # told when it runs
         return frozenset()
-    return cel.required_texts(condition, KINDS[rule.subject])
+    return cel_tree.required_texts(condition.tree, KINDS[rule.subject])
 
 
 def _rule(group: str, path: str, data: Written) -> Rule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from kcheck.text.values import Datum, Origin
 
 Style: TypeAlias = Literal["plain", "single", "double", "literal", "folded"]
 Plain: TypeAlias = str | int | float | bool | None
+_span = partial(tuple.__new__, Span)  # without a Python frame for each
 
 
 # Nodes never change; `frozen` would take 0.8 us more for each. Compared by identity: bombs are not walked.
@@ -29,7 +31,7 @@ class _Node(_Spanned, eq=False):
     def span(self) -> Span:
         """Bytes of the node, without its anchor and tag; made once, and shared by all values there."""
         if self._span is None:
-            self._span = Span(self.source, self.start, self.end)
+            self._span = _span((self.source, self.start, self.end))
         return self._span
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from compile_data import compile_data, serialized
 
 from kcheck.engine import rules
@@ -45,6 +46,13 @@ def test_compiled_profiles_equal_the_yaml(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.medium
+def test_bundled_yaml_equals_what_pyyaml_reads() -> None:
+    for path in PROFILES:
+        for number, part in enumerate(Path(path).read_bytes().split(b"\n---\n")):
+            assert repr(bundled.load(path, number)) == repr(yaml.load(part, bundled.loader()))  # noqa: S506 - it is a safe one
+
+
+@pytest.mark.medium
 @pytest.mark.usefixtures("wheel")
 def test_compiled_rules_equal_the_yaml() -> None:
     assert bundled.compiled("rules", tuple[Rule, ...]) == rules.from_files()
@@ -62,7 +70,7 @@ def test_compiled_expressions_equal_the_text(subject: str) -> None:
         written = cel.compile(text, variables)
         found = cel.Expression(text, variables, bundled.unpacked(content))
         assert found.used == written.used
-        assert cel.tree(found) == cel.tree(written)
+        assert found.tree == written.tree
         nothing = cel.activation({}, variables)
         assert cel.evaluate(found, nothing) == cel.evaluate(written, nothing)
 
@@ -73,7 +81,7 @@ def test_compiled_expressions_are_equal_in_each_build() -> None:
         once, again = (cel.compile.__wrapped__(text, ("pool", "limits")) for _ in range(2))
         assert serialized(once) == serialized(again)
         stored = cel.Expression(text, once.variables, bundled.unpacked(serialized(once)))
-        assert cel.tree(stored) == cel.tree(once)
+        assert stored.tree == once.tree
         assert len(stored.serialized) == len(once.serialized)
 
 

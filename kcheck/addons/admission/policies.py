@@ -156,7 +156,7 @@ def _rewritten(text: str, subject: str) -> str:
     changes |= {f"{way}.{word}": f"variables.{name}" for way in ways for word, name in RESERVED.items()}
     same = {path: f"variables.{name}" for path, name in table.table()["same"].items()}
     changes = {**changes, **same, "limits": "variables.kcheck_limits"}
-    tree = cel.tree(cel.compile(text, names))
+    tree = cel.compile(text, names).tree
     for at in sorted({node.at for node in _roots(tree, frozenset()) if node.name in names}, reverse=True):
         for old in sorted(changes, key=len, reverse=True):
             if text.startswith(old, at) and not text[at + len(old) : at + len(old) + 1].isidentifier():

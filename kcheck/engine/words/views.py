@@ -109,11 +109,12 @@ class View:
         for field in own.values() if fields is None else [own[name] for name in fields if name in own]:
             if fields is None and nested and field.kind in ("record", "records"):
                 continue
-            value = field.read(thing, self.world)
-            one = value.value if type(value) is Known else None
-            if type(one) is _PYTHON.get(field.type) and not _is_too_large(field, one):
+            found = field.found(thing, self.world)
+            one = found.value if type(found) is Known else found
+            if type(one) is _PYTHON.get(field.type) and not (isinstance(one, int) and abs(one) > _LARGEST):
                 result[field.name] = one  # as most are
                 continue
+            value = field.valued(found, thing)
             inner = None if fields is None else fields[field.name]
             where = f"{path}.{field.name}"
             if isinstance(value, list):

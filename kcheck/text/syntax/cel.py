@@ -103,9 +103,12 @@ class Expression:
     @cached_property
     def used(self) -> Usage:
         """Usage of the expression."""
-        if self.packed_usage:
-            return convert(self.packed_usage, Usage)
-        return cel_tree.usage(tree(self), self.variables)
+        return convert(self.packed_usage, Usage) if self.packed_usage else cel_tree.usage(self.tree, self.variables)
+
+    @cached_property
+    def tree(self) -> Node:
+        """Syntax tree of the expression."""
+        return cel_tree.tree(self.serialized)
 
 
 class Hole(Struct, frozen=True):
@@ -116,10 +119,9 @@ class Hole(Struct, frozen=True):
 
 @cache
 def _env(variables: tuple[str, ...]) -> _cel.Env:
-    types = dict.fromkeys(variables, _cel.Type.DYN)
     extensions = [ext_strings.ExtStrings()]  # the list is part of the format
     with _hidden("google.protobuf"):  # it works without, and would import 28 modules (20 ms) for messages nobody makes
-        return _cel.NewEnv(variables=types, extensions=extensions)
+        return _cel.NewEnv(variables=dict.fromkeys(variables, _cel.Type.DYN), extensions=extensions)
 
 
 @contextmanager
@@ -221,17 +223,6 @@ def condition(expression: Expression, activation: Activation) -> bool | None:
     if value is UNDECIDED:
         return None
     raise ExpressionError(expression.text, f"the result must be true or false, not {value!r}")
-
-
-@cache
-def required_texts(expression: Expression, path: str) -> frozenset[str] | None:
-    """Return the values of a path for which a condition can be true; None for any."""
-    return cel_tree.required_texts(tree(expression), path)
-
-
-def tree(expression: Expression) -> Node:
-    """Return the syntax tree of an expression."""
-    return cel_tree.tree(expression.serialized)
 
 
 QUOTED = r"""[bB]?(?:[rR](?:"{3}.*?"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from kcheck.text.regex import regex
 
-_CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP = range(3, 10)  # fields of cel.expr.Expr
+_CONST, _IDENT, _SELECT, _CALL, _LIST, _STRUCT = range(3, 9)  # fields of cel.expr.Expr
 Message: TypeAlias = dict[int, list[Any]]
 """Fields of a protobuf message by number: ints for varints, bytes for all else."""
 
@@ -32,78 +32,68 @@ class Node(Struct, frozen=True):
     test: bool = False
     rooted: bool = False
 
-    @property
-    def is_null(self) -> bool:
-        """Whether it is the literal `null`."""
-        return self.kind == "const" and self.value is None
-
 
 def tree(serialized: bytes) -> Node:
     """Parse a serialized expression."""
-    content, source = _content(serialized)
-    places = [fields(entry) for entry in fields(source).get(4, ())]
-    return _node(content, {one[1][0]: one.get(2, [0])[0] for one in places})
-
-
-def _content(serialized: bytes) -> tuple[bytes, bytes]:
-    """Return two parts of a protobuf message: the expression, and its source positions."""
     envelope = fields(serialized)  # type, content
-    checked = envelope[1][0].endswith(b".CheckedExpr")
     content = fields(envelope[2][0])
-    return content[4 if checked else 2][0], content.get(5 if checked else 3, [b""])[0]
+    expression, source = (4, 5) if envelope[1][0].endswith(b".CheckedExpr") else (2, 3)
+    places = [fields(entry) for entry in fields(content.get(source, [b""])[0]).get(4, ())]
+    return _node(content[expression][0], {one[1][0]: one.get(2, [0])[0] for one in places})
 
 
 def _node(message: bytes, places: dict[int, int]) -> Node:
     parts = fields(message)
-    kind, body = next((kind, fields(content[0])) for kind, content in parts.items() if _CONST <= kind <= _LOOP)
+    kind = max(parts)  # the id, and one of the others
+    body = fields(parts[kind][0])
     own = places.get(parts.get(2, [0])[0], 0)
-
-    def inner(*messages: bytes) -> tuple[Node, ...]:
-        return tuple(_node(one, places) for one in messages)
-
     if kind == _CONST:
         return Node("const", own, value=_constant(body))
     if kind == _IDENT:
         name = body[1][0].decode()
         return Node("ident", own, name.removeprefix("."), rooted=name.startswith("."))
     if kind == _SELECT:
-        found = inner(body[1][0])
-        return Node("select", min(own, found[0].at), body[2][0].decode(), parts=found, test=3 in body)
+        operand = _node(body[1][0], places)
+        return Node("select", min(own, operand.at), body[2][0].decode(), parts=(operand,), test=3 in body)
     if kind == _CALL:
-        found = inner(*body.get(1, ()), *body.get(3, ()))
+        found = _nodes([*body.get(1, ()), *body.get(3, ())], places)
         return Node("call", min([own, *(one.at for one in found)]), body[2][0].decode(), parts=found)
     if kind == _LIST:
-        return Node("list", own, parts=inner(*body.get(1, ())))
+        return Node("list", own, parts=_nodes(body.get(1, ()), places))
     if kind == _STRUCT:
         entries = map(fields, body.get(2, ()))
-        return Node("map", own, parts=inner(*(one for entry in entries for one in (entry[3][0], entry[4][0]))))
-    found = inner(*(body[number][0] for number in (2, 4, 6, 7)))
+        return Node("map", own, parts=_nodes([one for entry in entries for one in (entry[3][0], entry[4][0])], places))
+    found = _nodes([body[number][0] for number in (2, 4, 6, 7)], places)
     return Node("loop", found[0].at, body[1][0].decode(), body[3][0].decode(), found)
+
+
+def _nodes(messages: Sequence[bytes], places: dict[int, int]) -> tuple[Node, ...]:
+    return tuple([_node(one, places) for one in messages])
 
 
 def _constant(body: Message) -> object:
     if 2 in body:
         return bool(body[2][0])
-    for number in (3, 4):
-        if number in body:
-            value: int = body[number][0]
-            return value - (value >> 63 << 64) if number == 3 else value
+    if 3 in body:
+        value: int = body[3][0]
+        return value - (value >> 63 << 64)
     if 5 in body:
         return float(struct.unpack("<d", body[5][0])[0])
-    return body[6][0].decode() if 6 in body else body[7][0] if 7 in body else None
+    return body[6][0].decode() if 6 in body else body.get(4, body.get(7, [None]))[0]
 
 
 def fields(message: bytes) -> Message:
     """Decode the fields of a protobuf message."""
     found: Message = {}
-    at = 0
-    while at < len(message):
-        tag, at = _varint(message, at)
-        value, at = (8 if tag & 7 == 1 else 4, at) if tag & 7 in (1, 5) else _varint(message, at)
-        content: int | bytes = value
-        if tag & 7:
-            content, at = message[at : at + value], at + value
-        found.setdefault(tag >> 3, []).append(content)
+    at, end = 0, len(message)
+    while at < end:
+        tag, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)
+        if tag & 7 in (1, 5):
+            value = 8 if tag & 7 == 1 else 4
+        else:
+            value, at = (message[at], at + 1) if message[at] < 128 else _varint(message, at)
+        at += value if tag & 7 else 0
+        found.setdefault(tag >> 3, []).append(message[at - value : at] if tag & 7 else value)
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kcheck.text.syntax import cel
+from kcheck.text.syntax import cel, cel_tree
 from kcheck.text.syntax.cel import UNDECIDED, ExpressionError, Hole, SyntaxProblem
 
 VARIABLES = ("zz", "n", "l", "s", "nested", "a", "b", "p")
@@ -340,7 +340,7 @@ def test_the_used_part_of_a_value_is_found(text: str, kind: str, expected: str) 
     ],
 )
 def test_text_values_required_by_a_condition_are_found(text: str, expected: str | None) -> None:
-    found = cel.required_texts(cel.compile(text, ("it",)), "it.kind")
+    found = cel_tree.required_texts(cel.compile(text, ("it",)).tree, "it.kind")
     assert found == (None if expected is None else set(expected.split()))
 
 

@@ -46,10 +46,17 @@ class Field(Struct, frozen=True):
 
     def read(self, thing: object, world: World) -> Value[object] | list[Any]:
         """Read this word of an object; Unknown if a value it needs is missing."""
+        return self.valued(self.found(thing, world), thing)
+
+    def found(self, thing: object, world: World) -> object:
+        """Read this word as it is computed: a value or plain data."""
         try:
-            found = self.compute(thing, world)
+            return self.compute(thing, world)
         except NotKnown as error:
             return error.missing
+
+    def valued(self, found: object, thing: object) -> Value[object] | list[Any]:
+        """Give plain data the origin of its object."""
         if isinstance(found, _VALUES) or (self.kind == "records" and isinstance(found, list)):
             return found
         origin = Origin((thing.place,) if isinstance(thing, Thing) else ())
