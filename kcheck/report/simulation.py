@@ -180,7 +180,7 @@ def _stuck(outcome: SimulationResult) -> list[str]:
 
 def _held(outcome: SimulationResult, stuck: list[str]) -> Iterator[str]:
     """Yield what jobs hold while they wait for their remaining nodes, and the cost per day."""
-    yield f"  {', '.join(stuck)}; {'each waits' if stuck[1:] else 'it waits'} for the rest without work"
+    yield f"  {', '.join(stuck)}; {'none ever starts' if stuck[1:] else 'it never starts'} without the rest"
     pairs = list(zip(outcome.scenario.case.pools, outcome.middle.summary.uses, strict=True))
     if nodes := sum(use.held for _, use in pairs):
         mills = sum(24 * use.held * pool.price.mills for pool, use in pairs if pool.price)

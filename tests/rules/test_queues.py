@@ -201,6 +201,17 @@ def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Che
     assert ("volcano-scale-from-zero" in found) is told
 
 
+@pytest.mark.parametrize(("least", "told"), [(64, "512"), (13, "104"), (12, None)])
+def test_volcano_counts_as_many_pods_as_the_gang_starts_with(least: int, told: str | None, check: Check) -> None:
+    """10 nodes that always run have 80 GPUs, times 1.2 are 96."""
+    conf = f'actions: "enqueue, allocate"\n{TIERS}'
+    job = JOB.replace("minAvailable: 64", f"minAvailable: {least}")
+    pool = POOL.replace("min_size     = 0", "min_size     = 10")
+    found = check({"main.tf": pool + VOLCANO, "volcano.conf": conf, "job.yaml": job})
+    texts = [one.message for one in found.findings if one.rule == "volcano-scale-from-zero"]
+    assert texts == ([f"Volcano never starts Job train: it waits for {told} GPUs, and Volcano admits 96"] if told else [])
+
+
 @pytest.mark.parametrize(
     ("plugins", "jobs", "told"),
     [

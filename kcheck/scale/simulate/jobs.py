@@ -32,11 +32,20 @@ class Jobs(NamedTuple):
 
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
-    """Find the cluster's job with most pods, or jobs that together have more."""
+    """Find the job whose nodes cost most, or jobs that together cost more; without a price, those with most pods."""
     found = every(world, cluster)
     single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
-    return max(groups, key=lambda one: one.pods, default=None)
+    costs = [sum(_mills(*pair, world) for pair in one.jobs) for one in groups]
+    ranks = [(cost * all(costs), one.pods) for one, cost in zip(groups, costs, strict=True)]
+    return groups[ranks.index(max(ranks))] if groups else None
+
+
+def _mills(job: Workload, template: PodTemplate, world: World) -> int:
+    """Return the price of an hour on the cheapest pool that takes a job; 0 without any."""
+    pools = [pool for pool, _ in known(world.pools.candidates(template)) or ()]
+    priced = [(nodes(job, template, world, pool), world.numbers.price(pool)) for pool in pools]
+    return min((count * price.mills for count, price in priced if price), default=0)
 
 
 def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:

@@ -142,11 +142,12 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
 def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
     """Return a setting with its value, under the name and at the place that it has in the code."""
     name, *place = outcome.scenario.written.get(field, (flag,))
-    return " ".join((name, minutes(getattr(outcome.case.settings, field)), *(f"({where})" for where in place)))
+    return " ".join((name or flag, minutes(getattr(outcome.case.settings, field)), *(f"({one})" for one in place)))
 
 
 def _place(outcome: SimulationResult, field: str, flag: str) -> str:
-    return ", ".join(outcome.scenario.written.get(field, (flag,)))
+    name, *place = outcome.scenario.written.get(field, (flag,))
+    return ", ".join((name or flag, *place))
 
 
 def _boot(case: Case, held: dict[str, float]) -> str:

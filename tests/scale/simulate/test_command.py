@@ -201,6 +201,14 @@ def test_autoscaler_flags_come_from_the_autoscaler_manifest(write: Write) -> Non
     assert (settings.client_qps, settings.client_burst, settings.eager) == (50, 100, True)
 
 
+def test_a_flag_in_the_values_of_a_chart_has_its_name(write: Write) -> None:
+    """The place of a chart's value has no key: "idle until it may go:  1 min (values.yaml:35)"."""
+    example = ROOT / "examples" / "generated" / "eks"
+    files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
+    why = results.deciding_factors(results.run_scenario(found(write, files)))
+    assert why["idle"].startswith("scale-down-unneeded-time 1 min (values/cluster-autoscaler.yaml:")
+
+
 def test_boolean_and_duration_and_count_flags_are_read(write: Write) -> None:
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}

@@ -195,9 +195,63 @@ def test_a_gang_larger_than_its_pool_is_a_deadlock(kind: str, text: str, write: 
     found = lines(write, text, cluster=CLUSTER.replace("= 10", "= 5"))
     assert found[0] == f"train: {kind} on 8 nodes, 10 min of work: deadlock"
     assert found[2:4] == [
-        "one holds 5 of 8 nodes; it waits for the rest without work",
+        "one holds 5 of 8 nodes; it never starts without the rest",
         "a day of that: 120 node-hours, 960 GPU-hours, $3,598",
     ]
+
+
+RAY = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: one, namespace: team}
+spec:
+  headGroupSpec: {template: {spec: {containers: [{name: head, image: registry.example.com/ray:1}]}}}
+  workerGroupSpecs:
+    - groupName: gpu
+      replicas: 8
+      minReplicas: LEAST
+      maxReplicas: 8
+      template: {spec: {containers: [{name: worker, image: registry.example.com/ray:1, resources: {limits: {nvidia.com/gpu: 8}}}]}}
+"""
+
+
+def test_a_ray_cluster_above_its_pool_never_starts(write: Write) -> None:
+    """Its 8 workers were not seen: the pool of 5 was run full and called a success."""
+    found = lines(write, RAY.replace("LEAST", "8"), cluster=CLUSTER.replace("= 10", "= 5"))
+    assert found[0] == "train: RayCluster on 8 nodes, 10 min of work: deadlock"
+    assert found[2] == "one holds 5 of 8 nodes; it never starts without the rest"
+    assert not any("deadlock" in line for line in lines(write, RAY.replace("LEAST", "8")))
+
+
+CPUS = """
+resource "google_container_node_pool" "cpu" {
+  name    = "cpu"
+  cluster = google_container_cluster.train.name
+
+  node_config {
+    machine_type = "c3-standard-8"
+  }
+
+  autoscaling {
+    min_node_count = 0
+    max_node_count = 30
+  }
+}
+"""
+
+
+def test_the_largest_job_is_the_one_whose_nodes_cost_most(write: Write) -> None:
+    """Two A100 machines of $29 an hour cost more than 20 of $0.40."""
+    many = job("prepare", spec(20, 20)).replace("limits: {nvidia.com/gpu: 8}", "requests: {cpu: 6}")
+    few = job("train", spec(2, 2, INDEXED))
+    tainted = CLUSTER.replace(
+        '"a2-highgpu-8g"',
+        '"a2-highgpu-8g"\n    taint {\n      key    = "nvidia.com/gpu"\n'
+        '      value  = "present"\n      effect = "NO_SCHEDULE"\n    }',
+    )
+    tolerant = few.replace("containers:", "tolerations: [{operator: Exists}]\n      containers:")
+    assert lines(write, many + tolerant, cluster=tainted + CPUS)[0].startswith("train: Job on 2 nodes, ")
+    assert lines(write, many, cluster=tainted + CPUS)[0].startswith("train: Job on 20 nodes, ")
 
 
 def test_gangs_that_start_together_can_deadlock(write: Write) -> None:
@@ -205,7 +259,7 @@ def test_gangs_that_start_together_can_deadlock(write: Write) -> None:
     found = lines(write, both)
     assert found[0] == "train: 2 jobs on 16 nodes, 10 min of work: deadlock"
     assert found[2:4] == [
-        "one holds 5 of 8 nodes, two holds 5 of 8 nodes; each waits for the rest without work",
+        "one holds 5 of 8 nodes, two holds 5 of 8 nodes; none ever starts without the rest",
         "a day of that: 240 node-hours, 1,920 GPU-hours, $7,196",
     ]
     wide = lines(write, both, cluster=CLUSTER.replace("= 10", "= 16"))
