@@ -83,6 +83,7 @@ def command(
         printing.page(render_intent(intent))
         return
     folder = sources[0] if before is not None else output or intent.name
+    intent = intent_from_code.in_folder(intent, folder)
     if others:
         results, every = _on_clouds(intent, others)
         changed = _written(_files(every, folder), diff=diff, overwrite=overwrite)

@@ -1,6 +1,7 @@
 """Turn an intent into files: generate, check, size the ranges, and refuse impossible intents."""
 
 import os
+from contextlib import suppress
 from importlib import import_module
 from itertools import count
 from typing import Protocol, cast
@@ -9,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config import settings
-from kcheck.config.config import Config
+from kcheck.config.config import Config, ConfigError
 from kcheck.config.numbers.profiles import limits
 from kcheck.engine import linter
 from kcheck.engine.linter import Result
@@ -131,19 +132,30 @@ def as_tree(files: dict[str, bytes]) -> tuple[Tree, Config]:
 def _assemble(intent: Intent) -> _Assembled | str:
     """Build a cluster without its README, or return why it is impossible."""
     cloud: Generator = import_module(registry.cloud(intent.cloud).generator)
+    layout: Layout | str = ""
+    with suppress(ConfigError):
+        layout = _layout(cloud, resized(replace(intent, parts=tuple(PARTS)), intent.sized))
+    if isinstance(layout, str):  # too large for the given range or mode
+        layout = _layout(cloud, intent)
+    if isinstance(layout, str):
+        return layout
+    made = _render_and_read(cloud, intent, split(intent), layout)
+    return _why_impossible(made) or made
+
+
+def _layout(cloud: Generator, intent: Intent) -> Layout | str:
+    """Choose the ranges of an intent, or return why it is impossible."""
     pools = split(intent)
     slots = cloud.slots(intent, pools)
     first = _render_and_read(cloud, intent, pools, ranges.draft(slots))
     refused = _why_impossible(first)
     if refused:  # before any range is too small for it
         return refused
-    reserved = limits(intent.cloud)["subnet.reserved"].number
+    reserved, needed = limits(intent.cloud)["subnet.reserved"].number, _addresses_needed(first.world, slots)
     try:
-        layout = ranges.layout(slots, _addresses_needed(first.world, slots), reserved, intent.range, intent.in_use)
+        return ranges.layout(slots, needed, reserved, intent.range, intent.in_use)._replace(nodes=intent.nodes)
     except NoRoomError as error:
         return str(error)
-    made = _render_and_read(cloud, intent, pools, layout)
-    return _why_impossible(made) or made
 
 
 def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout: Layout) -> _Assembled:
@@ -153,6 +165,7 @@ def _render_and_read(cloud: Generator, intent: Intent, pools: list[Pool], layout
     context: dict[str, object] = {
         "intent": intent, "pools": pools, "ranges": layout.ranges, "networks": layout.networks,
         "use": recommended.nested(usual), "why": recommended.nested(why), "requests": [], "beyond": {},
+        "planned": layout.nodes,
         "limit": recommended.nested(limits(intent.cloud)),
         "target": target, "system_nodes": system, "system_parallel": system_parallel(intent),
         "sources_of": {key: entry.sources for key, entry in recommended.entries(intent.cloud).items()},
@@ -200,6 +213,10 @@ def _explain_refusal(intent: Intent, why: str) -> str:
         nearest, mode = other, f" with network.mode: {usual}"
     told = f"the nearest possible is {counted(nearest, 'node')}{mode}" if nearest else "not even one node is possible"
     verb = "is" if intent.nodes == 1 else "are"
+    if intent.sized < intent.nodes:
+        told += (
+            f"; its ranges were planned for {intent.sized:,} (network.nodes), and none can change while it is in use"
+        )
     return f"{counted(intent.nodes, 'node')} {verb} impossible: {why}; {told}"
 
 

@@ -89,7 +89,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
         "tested_with": usual[_BLUEPRINTS[fabric.name]] if fabric else "",
-        "gpu_fabric": fabric, "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
+        "gpu_fabric": fabric, "left_out": None if fabric else _possible(intent),
+        "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
         "lustre": checkpoints, "checkpoint_size": checkpoints.capacity if checkpoints else 0,
         "spot_grace": intent.minor >= int(usual["spot.since"]),
         "private_api": bool(intent.api_ranges) and all(map(is_private, intent.api_ranges)),
@@ -201,15 +202,19 @@ class Network(NamedTuple):
 
 
 def _fabric_of(intent: Intent) -> Fabric | None:
+    """Return the fabric that the pools join; None if it is left out, or the usual job can rely on none."""
+    return _possible(intent) if "fabric" in intent.parts else None
+
+
+def _possible(intent: Intent) -> Fabric | None:
     """Return the fabric of the usual job; None if it has one node or cannot rely on a fabric.
 
     An on-demand job runs on the first machine type. A spot job may run on any, so all must have the fabric.
     """
     first = fabrics.fabric(intent.cloud, intent.machine)
     on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
-    if first is None or not intent.gpus or intent.job_nodes < 2 or (on_spot and not _all_have_fabric(intent)):
-        return None
-    return first
+    able = first is not None and intent.gpus and intent.job_nodes > 1 and not (on_spot and not _all_have_fabric(intent))
+    return first if able else None
 
 
 def _has_fabric(intent: Intent, machine: str) -> bool:

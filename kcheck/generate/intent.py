@@ -52,8 +52,8 @@ class Intent(Struct, frozen=True):
     start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty), `in_use`
     lists ranges to avoid, `api_ranges` those that may reach the API server from outside. `accelerator` is attached to
     machines without GPUs of their own. `installer` is empty for managed clusters. `fabric` is the GPU network, empty
-    where machine types define it; `cards` are its interfaces. `parts` are those of PARTS that it has. `assumed` lists
-    fields nobody set and parts of the code that were left out.
+    where machine types define it; `cards` are its interfaces. Ranges are `sized` for so many nodes. `parts`
+    are those of PARTS that it has. `assumed` lists fields nobody set and parts of the code that were left out.
     """
 
     cloud: str
@@ -84,6 +84,7 @@ class Intent(Struct, frozen=True):
     installer: str = ""
     fabric: str = ""
     cards: tuple[str, ...] = ()
+    sized: int = 0
     parts: tuple[str, ...] = tuple(PARTS)
     assumed: tuple[str, ...] = ()
 
@@ -170,7 +171,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
-        parts=parts, assumed=tuple(given.get("assumed") or ()),
+        sized=int(network.get("nodes", max(nodes, int(usual["network.least"])))), parts=parts,
+        assumed=tuple(given.get("assumed") or ()),
     )  # fmt: skip
     for mistake in _mistakes(intent, usual):
         raise ConfigError(mistake)
@@ -325,7 +327,7 @@ def _wrong_names(intent: Intent) -> Iterator[str]:
 
 def resized(intent: Intent, nodes: int) -> Intent:
     """Return the intent for another number of nodes; the job is adapted to fit."""
-    most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes)
+    most, now = _largest_market(intent), replace(intent, nodes=nodes, asked=nodes, sized=min(intent.sized, nodes))
     fits, usual = _largest_market(now), int(recommended.values(intent.cloud)["intent.job_nodes"])
     wanted = _job(fits, usual, now.teams) if intent.job_nodes == _job(most, usual, now.teams) else intent.job_nodes
     return replace(now, job_nodes=max(1, min(wanted, fits)))

@@ -126,18 +126,35 @@ def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes,
         others = number(reader.world.sizes.target(reader.cluster), 0) - reader.training.nodes
         config = replace(config, nodes={"": nodes + max(0, others)})
     folder = paths[0] if os.path.isdir(paths[0]) else os.path.dirname(paths[0])
-    new, left = dict[str, bytes](), _keys(paths, config, {})
-    for path, data in made.items() if isinstance(made, dict) else ():
+    new, left, every = dict[str, bytes](), _keys(paths, config, {}), dict[str, bytes]()
+    for path, data in made.items() if isinstance(made, dict) and left else ():
         real = real_path(os.path.join(folder, *path.split("/")))
-        if left and path.startswith("kubernetes/") and not os.path.lexists(real):
-            found = _keys(paths, config, {**new, real: data})
-            if found < left:
-                new[real], left = data, found
+        own = _on_pools(data, reader) if reader and path.startswith("kubernetes/") else b""
+        if own and not os.path.lexists(real):
+            every[real] = own
+    for real, data in every.items() if left - _keys(paths, config, every) else ():
+        found = _keys(paths, config, {**new, real: data})
+        if found < left:
+            new[real], left = data, found
     fixes = fix(paths, config, safeties=SAFETIES, least=Severity.WARNING, overlay=new)
     last = new | {one.real: one.new for one in fixes.files}
     fixes.files, fixes.held_back = [one for one in fixes.files if one.real not in new], []
     fixes.files += [File(real, display_path(real), b"", last[real], fresh=True) for real in new]
     return fixes, made if isinstance(made, str) else ""
+
+
+def _on_pools(manifest: bytes, reader: CodeReader) -> bytes:
+    """Select the nodes of the code in a generated manifest: by their machine type, where they lack the label.
+
+    Returns nothing if they have several types.
+    """
+    pools = reader.training.sizes
+    key = str(recommended.values("any")["label.pool"])
+    types = {name for pool in pools for name in _types(pool)}
+    if f"{key}: ".encode() not in manifest or all(key in (known(pool.scheduling.labels) or {}) for pool in pools):
+        return manifest
+    own = f"node.kubernetes.io/instance-type: {types.pop()}" if len(types) == 1 else ""
+    return manifest.replace(f"{key}: training".encode(), own.encode()) if own else b""
 
 
 def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set[tuple[str, str]]:
@@ -226,6 +243,14 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 # --- the intent that was written down
+
+
+def in_folder(made: Intent, folder: str) -> Intent:
+    """Keep the network of a cluster that was generated into a folder before, unless the intent plans another one."""
+    path = os.path.join(folder, _RECORDED)
+    recorded = flat(intents.load(path)) if os.path.lexists(path) else {}
+    usual = max(made.nodes, int(recommended.values(made.cloud)["network.least"]))
+    return replace(made, sized=recorded.get("network.nodes", usual)) if made.sized == usual else made
 
 
 def _recall(found: Found, source: Source) -> None:

@@ -117,6 +117,7 @@ FLAGS: dict[str, object] = {
     "docker_hub": "",  # what stands for docker.io in the names of images
     "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it
     "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
+    "left_out": None,  # the fabric between GPUs that a part would add
     "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
     "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
     "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job

@@ -17,6 +17,7 @@ PARTS = {
         "a file system for checkpoints, which all nodes write to and which outlives a job",
         "kubernetes/storage*.yaml kubernetes/checkpoints.yaml values/volumes.yaml",
     ),
+    "fabric": ("GPUDirect between the nodes: a network for each card of a node for its GPUs, and NCCL's plugin", ""),
     "dns": ("a DNS cache on each node, and DNS that grows with the cluster", "kubernetes/*dns.yaml"),
     "sharing": ("nodes whose GPUs several pods share, by the label nvidia.com/device-plugin.config=shared", ""),
     "prepull": ("images that are on a node before a job needs them", "kubernetes/prepull.yaml"),

@@ -32,10 +32,11 @@ class Slot(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Ranges of all slots and networks, by name."""
+    """Ranges of all slots and networks, by name, for a number of training nodes."""
 
     ranges: dict[str, str]
     networks: dict[str, str]
+    nodes: int = 0
 
 
 class NoRoomError(Exception):

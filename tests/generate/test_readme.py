@@ -46,7 +46,7 @@ def test_no_start_price_is_shown_without_an_autoscaler_or_for_long_runs(cloud: s
 
 
 NOBODY_SETS = {
-    "eks": {"boot", "queue", "delete"}, "gke": {"boot", "wait", "idle", "queue", "delete"}, "aks": {"boot", "delete"},
+    "eks": {"boot", "queue", "delete"}, "gke": {"boot", "wait", "idle", "queue", "delete"}, "aks": {"boot", "queue", "delete"},
     "ack": {"boot", "wait", "queue", "delete"}, "karpenter": {"boot", "wait", "delete"},
 }  # fmt: skip
 SIZES = [("cpu", 1000), ("gpu", 64), ("gpu", 256)]

@@ -6,8 +6,8 @@ api_ranges         = []     # the API server has a private address only
 
 vpc_cidrs = ["10.0.0.0/17"]
 
-# Private subnets hold all nodes at their maxima, upgrades included, with 8 addresses and one for the node each,
-# and 25 % on top: room to grow without new ranges.
+# Private subnets hold 1,000 training nodes, upgrades included, with 8 addresses and one for the node each,
+# and 25 % on top: room to grow, as a range in use cannot change.
 zones = {
   a = { zone = "us-east-2a", private = "10.0.0.0/19", public = "10.0.96.0/26" }
   b = { zone = "us-east-2b", private = "10.0.32.0/19", public = "10.0.96.64/26" }

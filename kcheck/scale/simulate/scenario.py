@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from math import ceil
 
 from msgspec import Struct
@@ -128,6 +130,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         room: True,
         f"the code has no job: {count:,} pods, one per node": job is None,
         f"each pod works for {seconds / 60:g} minutes": world.config.run.duration is None,
+        _zone_traffic(world, cluster, chosen, count): own_jobs[0].gang,
     }
     case = Case(
         pools, replace(own_jobs[0], gpu=any(known(pool.machine.gpu) for pool in chosen)),
@@ -139,6 +142,20 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
     found = Scenario(case, cluster, job, assumed, delays)
     written = _written(world, cluster, chosen if settings.karpenter else [])
     return _limited(replace(found, risk=_deadlock(world, found, chosen), written=written), world)
+
+
+def _zone_traffic(world: World, cluster: Cluster, pools: list[NodePool], count: int) -> str:
+    """Describe the price of traffic between zones, if no single one has room for the pods; empty if it is unknown."""
+    room, price = Counter[tuple[str, ...]](), next(filter(None, map(world.numbers.price, pools)), None)
+    for pool in pools:
+        subnets = tuple(one.id for one in known(pool.addresses.subnets) or ())
+        room[known(pool.placement.zones) or subnets] += number(pool.size.max_nodes, 0)
+    entry = world.numbers.limits(cluster.cloud).get("zone_traffic.price")
+    holds = any(len(zones) == 1 and nodes >= count for zones, nodes in room.items())
+    if entry is None or price is None or holds or () in room or len({*chain(*room)}) < 2:
+        return ""
+    each, most = entry.number / 1000, price.mills / entry.number / 100
+    return f"no traffic between zones, ${each:.2f} per GB: {most:,.3g} GB per node-hour add 1 % to its price"
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:

@@ -251,7 +251,7 @@ def test_a_list_in_another_currency_is_counted_in_dollars() -> None:
 
 def test_a_price_from_another_region_names_both_regions() -> None:
     regions = ("", "us-east-1", "eu-central-1")
-    found = [machines.price("eks", "p4d.24xlarge", spot=False, region=region) for region in regions]
+    found = [machines.price("eks", "p3.2xlarge", spot=False, region=region) for region in regions]
     assert [one and one.region for one in found] == ["us-east-1", "us-east-1", "us-east-1 for eu-central-1"]
     own = machines.price("aks", "Standard_D4s_v5", spot=False, region="westeurope")
     assert own is not None
@@ -260,6 +260,19 @@ def test_a_price_from_another_region_names_both_regions() -> None:
 
 def test_an_eks_cluster_has_the_region_of_its_provider(built: Callable[..., World]) -> None:
     provider = 'provider "aws" {\n  region = "eu-central-1"\n}\n'
-    found = price(built(provider + EKS % 'instance_types = ["p4d.24xlarge"]'))
+    found = price(built(provider + EKS % 'instance_types = ["p3.2xlarge"]'))
     assert found is not None
     assert found.region == "us-east-1 for eu-central-1"
+
+
+@pytest.mark.parametrize(
+    ("region", "mills", "text"),
+    [
+        ("eu-north-1", 58_893, "eu-north-1"),
+        ("us-west-2", 55_040, "us-west-2"),
+        ("eu-west-3", 71_552, "eu-west-2 for eu-west-3"),
+    ],
+)
+def test_a_gpu_machine_of_eks_has_the_price_of_its_region_or_the_nearest(region: str, mills: int, text: str) -> None:
+    found = machines.price("eks", "p5.48xlarge", spot=False, region=region)
+    assert found == Price(mills, "p5.48xlarge", "on demand", text)
