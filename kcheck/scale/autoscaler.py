@@ -162,10 +162,8 @@ def successor(flag: Flag, world: World) -> str | None:
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> bool:
     """Whether the profile is in the code or can be added; false if a module has another default."""
-    origin = autoscaler.profile.origin
-    added = origin is not None and origin.missing is not None and bool(origin.missing.path)
-    given = origin is not None and len(origin.spans) > 0 and origin.written != autoscaler.place
-    return added or given
+    own = autoscaler.profile.origin
+    return bool(own and ((own.missing and own.missing.path) or (own.spans and own.written != autoscaler.place)))
 
 
 # --- caps

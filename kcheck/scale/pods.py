@@ -10,7 +10,6 @@ from kcheck.scale.jobs import alike
 from kcheck.scale.word_helpers import computed, may_count
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text import placeholders
 from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
@@ -108,30 +107,6 @@ def per_node(pods: PodTemplate, world: World) -> int | None:
 
 
 # --- what they ask for
-
-
-_IDLE = regex(
-    r"\bsleep +(?:inf(?:inity)?|[0-9]{5,}|[0-9]+[hd])\b|\btail +-[fF] +/dev/null\b"
-    r"|\bwhile +(?:true|:) *; *do +sleep\b|\bjupyter[- ](?:lab|notebook|server)\b|\bstart-notebook\b|\bcode-server\b"
-    r"|\b(?:sshd|service +ssh +start) +-[a-z]*D\b"
-)
-"""Commands that keep a pod alive without work, or for a person who may be away."""
-_FIRST = regex(r"(?:sleep +)?(\S+)")
-"""The program of a command, or how long it sleeps."""
-
-
-def idles(pods: PodTemplate, world: World) -> str | None:
-    """Return a command that idles while its pod holds GPUs; None without one, and for workers of a launcher."""
-    owner = world.deployed.workload(pods)
-    starters = [
-        word for other in owner.templates if other is not pods for one in other.containers for word in one.starters
-    ]
-    if owner.kind == "MPIJob" or starters:
-        return None
-    texts = [one.text for one in pods.containers if isinstance(one.gpu, Known)]
-    found = next((match[0] for text in texts if (match := _IDLE.search(text))), None)
-    words = [match[1] for text in texts if (match := _FIRST.match(text))]
-    return found or need(placeholders.unknown(word for word in words if placeholders.first(word) == word))
 
 
 def held(pods: PodTemplate, world: World) -> int:

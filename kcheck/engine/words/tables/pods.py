@@ -95,7 +95,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("watches", "string", "what their service account may list and watch in the whole cluster", pods.watches, kind="list"),
         made("copies", "int", "copies that are made of each card that they can get; null where they get whole ones, or may", gpus.of_pods, "copies", nullable=True),
         made("held", "int", "GPUs that they hold whatever the load: of all pods, or of those that autoscalers and triggers by the clock keep; 0 for jobs", pods.held, "GPUs"),
-        made("idles", "string", "the command that keeps its GPUs without work, or for a person: sleep infinity, jupyter lab; null without", pods.idles, nullable=True),
         record("refusal", "refusal", "what no pool has of the labels and GPUs that they ask for; null where one has, or may have, all of it", unschedulable.refusal, nullable=True),
         record("shortage", "shortage", "what no node leaves to them of what they ask for, on the largest machine that they may land on; null where one does, or may", unschedulable.shortage, nullable=True),
         record("barred", "barred", "of an agent that GPU nodes need, such as a device plugin: the first pool from which a taint keeps its pods; null without one", taints.barred, nullable=True),
