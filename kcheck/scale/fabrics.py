@@ -9,9 +9,11 @@ from typing import Annotated
 
 from msgspec.structs import asdict
 
-from kcheck.config.numbers import fabrics
-from kcheck.inventory.clouds.registry import cloud
+from kcheck.config.numbers import fabrics, machines
+from kcheck.inventory.clouds.registry import cloud, every
 from kcheck.model import Cluster, NodePool, PodTemplate, Workload
+from kcheck.scale import placement
+from kcheck.scale.jobs import gpu_pods
 from kcheck.scale.pods import node_labels
 from kcheck.scale.pools import fewest
 from kcheck.scale.word_helpers import anyone, computed, runs
@@ -98,11 +100,26 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
     """Find the slowest fabric of the pools that pods of a multi-node job run on; None if one has none."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
+    if workload not in world.inventory.cluster_of:
+        return _of_names(template) if _distributed(workload, template) else None
     filled = [pool for pool in pools if _fewest(workload, pool, world) > 1]
     if not filled or len(filled) < len(pools):
         return None
     found = [fabric for pool in filled if (fabric := of_pool(pool, world))]
     return min(found, key=lambda one: one.gbits) if len(found) == len(filled) else None
+
+
+def _of_names(template: PodTemplate) -> PoolFabric | None:
+    """Find the slowest fabric of the machines or cards that pods select and take whole; None if one has none."""
+    terms = [one for term in sure(template.selection) or () for one in term if one.operator == "In"]
+    labels = {*placement.INSTANCE, *(label for one in every() for label in one.gpu_labels)}
+    names = {name for one in terms if one.key in labels for name in one.values}
+    found = [fabric for name in names for one in every() if (fabric := fabrics.fabric(one.name, name))
+             and machines.gpus(one.name, fabric.machine) == known(template.gpus)]  # fmt: skip
+    if not found or len(found) < len(names):
+        return None
+    own = min(found, key=lambda one: one.gbits)
+    return PoolFabric(**asdict(own), enabled=computed(template, own.interfaces), reached=computed(template, own.gbits))
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool]:
@@ -115,6 +132,8 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool]:
 def nodes(template: PodTemplate, world: World) -> int:
     """Count the nodes that a workload's GPUs fill, on the pool with the most; 0 if unknown."""
     workload = world.deployed.workload(template)
+    if workload not in world.inventory.cluster_of:
+        return gpu_pods(workload, world) if of_pods(template, world) else 0
     return max((_fewest(workload, pool, world) for pool in _pools(template, world)), default=0)
 
 
@@ -128,8 +147,7 @@ def domains(template: PodTemplate, world: World) -> int:
         return 0
     if fabric.joins == "pool":
         return len(pools)
-    labels = node_labels(template, world)
-    selected = () if isinstance(labels, Unset) else need(labels)
+    selected = if_set(node_labels(template, world)) or ()
     if fabric.joins == "region" or any(map(_ZONE.match, selected)):
         return 1
     return len({zone for pool in pools for zone in _zones(pool)})
@@ -151,12 +169,11 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
     if known(template.claims_fabric) or any(one.rdma for one in template.containers):
         return computed(template, value=True)
     fabric, notes = of_pods(template, world), template.annotations
-    if fabric and any(fabric.annotations.search(key) for key in sure(notes) or {}):
+    of_host = fabric and fabric.of_host and known(template.host_network)
+    if of_host or (fabric and any(fabric.annotations.search(key) for key in sure(notes) or {})):
         return computed(template, value=True)
     if isinstance(notes, Unknown):
         return notes
-    if fabric and fabric.of_host and known(template.host_network):
-        return computed(template, value=True)
     return template.claims_fabric if isinstance(template.claims_fabric, Unknown) else template.node_devices
 
 

@@ -200,11 +200,11 @@ def eks(types: str = "", cards: int | None = None) -> dict[str, str]:
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
 def test_machine_types_with_a_fabric_are_known(cloud: str) -> None:
     for name in fabrics._by_machine(cloud):
-        machine = machines.machine(cloud, name)
         one = fabrics.fabric(cloud, name)
+        assert one is not None
+        machine = machines.machine(cloud, one.machine)
         assert machine is not None
         assert machine.gpus
-        assert one is not None
         assert cloud != "eks" or machine.efa == one.interfaces > 1
         assert one.ordinary < one.gbits or (cloud == "ack" and one.interfaces == 1)
 
@@ -402,3 +402,36 @@ def test_a_job_over_two_zones_has_no_efa_between_them(
     files = {"main.tf": group + ZONES, "job.yaml": JOBSET.replace("ANNOTATIONS", annotations).replace(place, spec)}
     files["job.yaml"] = files["job.yaml"].replace("METADATA", "").replace("SPEC", "")
     assert found(check(files)) == expected
+
+
+@pytest.mark.parametrize(
+    ("selected", "gpus", "expected"),
+    [
+        ("node.kubernetes.io/instance-type: ml.p5.48xlarge", 8, "ask for EFA: 100 of 3,200"),
+        ("cloud.google.com/gke-accelerator: nvidia-b200", 8, "ask for GPUDirect RDMA: 200 of 3,200"),
+        ("cloud.google.com/gke-accelerator: nvidia-h100-80gb", 1, ""),
+        ("node.kubernetes.io/instance-type: g5.xlarge", 1, ""),
+    ],
+)
+def test_machines_that_pods_select_tell_the_fabric_without_a_cluster(
+    selected: str, gpus: int, expected: str, check: Check
+) -> None:
+    manifest = f"""
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: train}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 4
+      template:
+        spec:
+          nodeSelector: {{{selected}}}
+          containers:
+            - name: pytorch
+              image: registry.example.com/train:1
+              command: [torchrun, --nnodes=4, train.py]
+              resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+"""
+    said = [one.message for one in check({"job.yaml": manifest}).findings if one.rule == "fabric-not-requested"]
+    assert [expected in one for one in said] == ([True] if expected else [])

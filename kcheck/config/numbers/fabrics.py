@@ -41,13 +41,15 @@ class _Entry(TypedDict, total=False):
     disabled: str
     of_host: bool
     machines: dict[str, str]
+    cards: dict[str, str]
 
 
 @cache
 def _by_machine(cloud: str) -> dict[str, Fabric]:
     entries: dict[str, _Entry] = load_own(cloud, "fabrics")
-    return {machine: _fabric(name, machine, text, entry) for name, entry in entries.items()
-            for machine, text in entry["machines"].items()}  # fmt: skip
+    found = {machine: _fabric(name, machine, text, entry) for name, entry in entries.items()
+             for machine, text in entry["machines"].items()}  # fmt: skip
+    return found | {card: found[own] for entry in entries.values() for card, own in entry.get("cards", {}).items()}
 
 
 def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
@@ -71,8 +73,8 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
 
 
 def fabric(cloud: str, machine: str) -> Fabric | None:
-    """Return the fabric of a machine type; None if none is known."""
-    return _by_machine(cloud).get(machine.removeprefix("Standard_"))
+    """Return the fabric of a machine type, or of the only machines with a card; None if none is known."""
+    return _by_machine(cloud).get(machine.removeprefix("Standard_").removeprefix("ml."))
 
 
 @cache
