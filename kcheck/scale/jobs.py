@@ -16,7 +16,7 @@ from kcheck.text.need import first_unknown, if_set, need, or_none
 from kcheck.text.regex import regex
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, because, known, mapped, number, sure
 
-_OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib|lib64|usr|opt|var(?!/mnt)|boot|root|local)(/|$)")
+_OF_NODE = regex(r"/(dev|proc|sys|tmp|run|etc|lib(64)?|usr|opt|var(?!/mnt)|boot|root|local|mnt/k8s-disks)(/|$)")
 """Paths of a node that are its own; below others, a shared file system may be mounted."""
 
 _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile", "flexVolume", "glusterfs"})

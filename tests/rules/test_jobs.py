@@ -564,3 +564,54 @@ def test_a_node_selector_decides_even_if_the_runtime_is_unread(label: str, fires
     override = f"  podTemplateOverrides: [{{targetJobs: [{{name: node}}], spec: {{nodeSelector: {{{label}: a}}}}}}]\n"
     result = check({"job.yaml": f"{CLUSTER}---{TRAINJOB}{override}"})
     assert ("pod-matches-no-pool" in found(result)) == fires
+
+
+def test_the_environment_of_a_ray_job_names_its_bucket(check: Check) -> None:
+    manifest = """
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: tune}
+spec:
+  entrypoint: python tune.py
+  shutdownAfterJobFinishes: true
+  runtimeEnvYAML: |
+    env_vars:
+      RUN: OUT
+  rayClusterSpec:
+    headGroupSpec:
+      template: {spec: {containers: [{name: head, image: registry.example.com/ray:2.52.0}]}}
+    workerGroupSpecs:
+      - groupName: gpus
+        replicas: 12
+        template:
+          spec:
+            containers:
+              - name: worker
+                image: registry.example.com/ray:2.52.0
+                resources: {limits: {nvidia.com/gpu: 8}}
+"""
+    found = [
+        {one.rule for one in check({"job.yaml": manifest.replace("OUT", out)}).findings} & {"nothing-outlives-job"}
+        for out in ("s3://example-runs/tune", "/home/ray/tune")
+    ]
+    assert found == [set(), {"nothing-outlives-job"}]
+
+
+def test_startup_taints_for_gpus_make_a_gpu_pool(check: Check) -> None:
+    manifest = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: example.com, kind: NodeClass, name: gpu}
+      startupTaints: [{key: KEY, value: not-ready, effect: NoSchedule}]
+      requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [gpu-h100-sxm-1gpu]}]
+  limits: {cpu: 1000}
+"""
+    found = [
+        {one.rule for one in check({"pool.yaml": manifest.replace("KEY", key)}).findings}
+        for key in ("nvidia.com/gpu", "node.cilium.io/agent-not-ready")
+    ]
+    assert ["karpenter-gpus-untainted" in one for one in found] == [True, False]

@@ -150,7 +150,7 @@ class Written:
 
     def gpu(self) -> Value[bool]:
         """Whether its nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
-        keys = [yaml.text(item, "key") for item in yaml.items(self.spec, "taints")]
+        keys = [yaml.text(one, "key") for own in ("taints", "startupTaints") for one in yaml.items(self.spec, own)]
         if any(key.endswith(_ACCELERATORS) for key in keys) or self._asks_for_gpus():
             return Known(value=True, origin=self.origin)
         every = (value for key in (INSTANCE_TYPE, SKU, *_FAMILIES) for value in self._listed(key))

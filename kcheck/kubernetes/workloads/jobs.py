@@ -82,7 +82,8 @@ def _workload(
 ) -> Workload:
     own = identity(item)
     groups = places.groups(item, entry)
-    found = tuple(_packed(claimed.given(group.template(item, own), item), item) for group in groups)
+    made = (_packed(claimed.given(group.template(item, own), item), item) for group in groups)
+    found = tuple(_driven(one, item, kind) for one in made)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
     labels = written_map(item.root, "metadata", "labels")
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
@@ -125,6 +126,14 @@ def _packed(template: PodTemplate, item: Object) -> PodTemplate:
     if tree is not None:
         domain = Known("networkTopology", Origin((tree.span,)))
     return template if isinstance(domain, Unset) else replace(template, packed_by=domain)
+
+
+def _driven(template: PodTemplate, item: Object, kind: str) -> PodTemplate:
+    """Add the command and the runtime environment of a Ray job to the text of its containers."""
+    spec = yaml.get(item.root, *_RAY_JOBS[kind]) if kind in _RAY_JOBS else None
+    words = "\n".join(yaml.text(spec, key) for key in ("entrypoint", "runtimeEnvYAML")) if spec else ""
+    given = (replace(one, text=f"{one.text}\n{words}") for one in template.containers)
+    return replace(template, containers=tuple(given)) if words else template
 
 
 _JOBS = {"batch/Job": ("spec",), "batch/CronJob": ("spec", "jobTemplate", "spec")}
