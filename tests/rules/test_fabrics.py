@@ -225,13 +225,15 @@ def test_every_network_card_must_have_an_efa_interface(cards: int, expected: set
         (eks('"p5.48xlarge"') | job(), "warning"),
         (eks('"p5.48xlarge"') | job(workers=1), "warning"),
         (eks('"p5.48xlarge"') | job(workers=1, gpus=4), "info"),
-        (eks('"p5.48xlarge"'), "info"),
+        (eks('"p5.48xlarge"'), "warning"),
         (eks('"p5.48xlarge", "g6.48xlarge"') | job(), ""),
         (eks('"g5.48xlarge"') | job(), ""),
     ],
-    ids=["several nodes", "two nodes", "one node", "no job", "mixed machines", "one card"],
+    ids=["several nodes", "two nodes", "one node", "large pool without workloads", "mixed machines", "one card"],
 )
-def test_only_jobs_over_several_nodes_need_a_fabric(files: dict[str, str], severity: str, check: Check) -> None:
+def test_jobs_over_several_nodes_and_large_pools_need_a_fabric(
+    files: dict[str, str], severity: str, check: Check
+) -> None:
     said = [
         one.severity.word
         for one in check(files).findings
