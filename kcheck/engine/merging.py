@@ -16,7 +16,7 @@ _COPIES = 3
 """Number of equal files from which their findings are merged; two may be environments."""
 _ALIKE = 8
 """Number of files of one name from which equal findings are merged: one template was adapted in each."""
-_MANY = 4
+_MANY = 3
 """Number of findings of one rule from which they are a habit."""
 _MONEY = regex(r"\$(\d[\d,]*(?:\.\d+)?)")
 _TITLES = 3
@@ -38,7 +38,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     result = _joined(result, _by_file, divide=_entries)
     images = _joined([one for one in result if one.rule in of_images], _by_file)
     result = [one for one in result if one.rule not in of_images] + images
-    result = _joined(result, _copied, _COPIES)
+    result = _joined(result, lambda one: (*_said(one), one.details, *one.span[1:], one.span.source.data), _COPIES)
     return _joined(result, _adapted, _ALIKE, lambda group: len({one.span.source.path for one in group}))
 
 
@@ -54,32 +54,34 @@ def named(identity: str, own: str = "") -> str:
 
 
 def merge_repeated(findings: Iterable[Finding]) -> list[Finding]:
-    """Merge repeated findings of a rule: warnings always, errors with the same message.
+    """Merge repeated findings of a rule: warnings always, errors with the same remedy.
 
-    Two warnings are enough if they have one message, or one remedy for manifests of one folder.
+    Two warnings are enough if they have one message, or one remedy for manifests.
     """
     grave = grouped(findings, lambda one: one.severity >= Severity.ERROR)
-    small = _joined(_joined(grave.get(False, []), lambda one: (one.rule, one.message)), _remedy)
+    small = _joined(grave.get(False, []), lambda one: _said(one) if one.span.source.syntax == "hcl" else _remedy(one))
     every = [*small, *grave.get(True, [])]
-    return _joined(every, lambda one: (one.rule, one.severity >= Severity.ERROR and one.message), _MANY)
+    return _joined(every, lambda one: _remedy(one) if one.severity >= Severity.ERROR else (one.rule,), _MANY, _count)
 
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:
-    source, title = finding.span.source, finding.fix and finding.fix.title
-    where = finding.key if source.syntax == "hcl" else source.path.rpartition("/")[0]
-    return finding.rule, where, finding.help, title
+    return finding.rule, finding.help, finding.fix and finding.fix.title
+
+
+def _count(group: list[Finding]) -> int:
+    return sum(len(finding.parts) or 1 for finding in group)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.span.source.path
 
 
-def _copied(finding: Finding) -> tuple[Hashable, ...]:
-    return finding.rule, finding.message, finding.details, *finding.span[1:], finding.span.source.data
+def _said(finding: Finding) -> tuple[str, str]:
+    return finding.rule, finding.message
 
 
-def _adapted(finding: Finding) -> tuple[str, str, str]:
-    return finding.rule, finding.message, finding.span.source.path.rpartition("/")[2]
+def _adapted(finding: Finding) -> tuple[str, ...]:
+    return *_said(finding), finding.span.source.path.rpartition("/")[2]
 
 
 def _joined(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kcheck.engine.rule import Grade, Rule, Sentence
     from kcheck.scale.world import World
     from kcheck.text.syntax.hcl import write
-    from kcheck.text.text import Span
 
 
 _MOST_RECORDS = 4
@@ -338,7 +337,8 @@ class Evaluator:
             return f"{change.instruction} in the {origin.within[0]} of what {origin.path[0]} makes"
         if written == self.view.thing.place:
             return f"{_parts(origin)}{change.instruction}"
-        line = _first_line(written)
+        line, *more = written.text.splitlines() or [""]
+        line = line.rstrip(" {[(") + (" ..." if more else "")
         if not last_key(origin.path) and line.startswith("data "):
             return f"write a value in place of `{line}`"
         return (
@@ -386,11 +386,6 @@ def _ordered(value: object, text: str) -> object:
         return found if found >= 0 else len(text), name
 
     return {name: _ordered(value[name], text) for name in sorted(value, key=place)}
-
-
-def _first_line(span: Span) -> str:
-    lines = span.text.splitlines() or [""]
-    return lines[0].rstrip(" {[(") + (" ..." if len(lines) > 1 else "")
 
 
 def _named(origin: Origin, word: str) -> str:

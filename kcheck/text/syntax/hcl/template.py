@@ -109,7 +109,7 @@ def _dedent(gaps: list[list[str]]) -> None:
 
 
 def _unescape_heredoc(text: str) -> str:
-    return normal(_HEREDOC_ESCAPE.sub(lambda match: match.group()[1:], text))
+    return normal(_HEREDOC_ESCAPE.sub(lambda match: match[0][1:], text))
 
 
 _DIRECTIVE_MARKERS = frozenset(
