@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from kcheck.config.config import Config
 from kcheck.engine import linter
@@ -323,7 +323,7 @@ def _lowered(before: World, after: World) -> _Worse | None:
     for cluster in after.inventory.clusters:
         own = clusters.get(cluster.id)
         first = walls.first(own, before) if own is not None else None
-        if own is None or first is None or before.sizes.growth(own).maxima != after.sizes.growth(cluster).maxima:
+        if own is None or first is None or astuple(before.sizes.growth(own)) != astuple(after.sizes.growth(cluster)):
             continue
         old = {wall.id: wall.nodes for wall in walls.find_walls(own, before)}
         for wall in walls.find_walls(cluster, after):

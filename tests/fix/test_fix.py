@@ -424,6 +424,47 @@ def test_a_fix_that_lowers_the_first_wall_is_refused(write: Write) -> None:
     ]
 
 
+KEPT = """
+resource "google_container_cluster" "main" {
+  name = "train"
+  cluster_autoscaling {
+    enabled = true
+    resource_limits {
+      resource_type = "cpu"
+      maximum       = 16
+    }
+  }
+}
+resource "google_container_node_pool" "gpu" {
+  cluster = google_container_cluster.main.id
+  autoscaling {
+    total_min_node_count = 2
+    total_max_node_count = 2
+  }
+  node_config {
+    machine_type = "g2-standard-4"
+  }
+}
+resource "google_container_node_pool" "cpu" {
+  cluster = google_container_cluster.main.id
+  autoscaling {
+    total_min_node_count = 1
+    total_max_node_count = 4
+  }
+  node_config {
+    machine_type = "n2-standard-8"
+  }
+}
+"""
+
+
+def test_a_lower_minimum_brings_no_limit_nearer(write: Write) -> None:
+    """The same number of nodes is another mix of pools, which takes other quotas."""
+    write({"main.tf": KEPT.encode()})
+    outcome = fix.fix(["."], Config(), rules=("gpu-pool-never-empty",))
+    assert [one.rule for one in outcome.fixed] == ["gpu-pool-never-empty"]
+
+
 def test_a_text_that_replaces_null_is_quoted_in_the_title(write: Write) -> None:
     write({"main.tf": cluster("null").encode()})
     (finding,) = fix.fix(["."], Config()).fixed

@@ -22,8 +22,6 @@ _YAML = (*MANIFESTS, *KUSTOMIZATIONS, ".tftpl", ".tpl", ".tmpl")
 _LITERAL = regex(r"[\"]|(?:null|true|false|-?[\d.]+)$")
 """Start of an HCL literal, or all of it."""
 _NUMBER = regex(r"(?:0|[1-9]\d*)(?:\.\d+)?")
-
-
 _COMMENT = regex(rb"(?:[^\n]*[ \t])?((?:#|//)[^\n]*)")
 _NAMED = 2
 """Characters of an old value that a comment can be found to name."""
