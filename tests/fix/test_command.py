@@ -332,7 +332,8 @@ def test_a_file_whose_name_mentions_generation_is_fixed(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks"]
+    "folder",
+    ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks", "test/fixtures/a"],
 )
 def test_old_copies_and_tests_are_not_changed(folder: str, write: Write) -> None:
     write({f"{folder}/main.tf": AKS, "backup/main.tf": AKS, "folder/main.tf": AKS, "golden/main.tf": AKS})
@@ -341,6 +342,12 @@ def test_old_copies_and_tests_are_not_changed(folder: str, write: Write) -> None
     assert f"sku_tier is written in {folder}/main.tf, which is an old copy or a test" in {
         one.help.partition(";")[0] for one in outcome.remaining
     }
+
+
+def test_the_values_of_a_test_are_not_touched(write: Write) -> None:
+    code = AKS.replace('"Free"', "var.tier")
+    write({"main.tf": f'variable "tier" {{}}\n{code}', "fixtures.us.tfvars": 'tier = "Free"\n'})
+    assert "tier is written in fixtures.us.tfvars, which is an old copy or a test" in left(".", "free-control-plane")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")

@@ -159,7 +159,7 @@ class Tree:
             if contains_path(top, real):
                 if _is_foreign(top, names := os.path.relpath(real, top).split(os.sep)[:-1]):
                     return f"{source.path}, which is third-party code"
-                if any(map(_KEPT.fullmatch, names)):
+                if any(map(_KEPT.fullmatch, names)) or os.path.basename(real).startswith("fixtures."):
                     return f"{source.path}, which is an old copy or a test"
                 return f"{source.path}, which is read-only" if system.is_read_only(real) else ""
         return f"{source.path}, outside the given paths"
@@ -387,8 +387,8 @@ _GENERATED = regex(
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_KEPT = regex(r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*")
-"""Name of a folder whose files nothing runs on: kept for a while, or tests of a module; `test` may be a stage."""
+_KEPT = regex(r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*|fixtures")
+"""Name of a folder nothing runs on: kept for a while, or tests of a module; `test` may be a stage."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 
