@@ -12,6 +12,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.model import NOTHING
 from kcheck.terraform import missing_modules
+from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown
 from kcheck.text.partly_known import address_of
 from kcheck.text.text import Span
@@ -74,9 +75,15 @@ def ports(gateways: list[Fields]) -> Value[int]:
     return mapped(written, lambda ports: max(ports, settings["nat.ports_of_ranges"].number))
 
 
-def zonal(reader: Reader, place: Span) -> Value[int]:
+def of_network(reader: Reader, network: Value[str]) -> list[tuple[Instance, Fields]]:
+    """List AWS' NAT gateways that may serve a VPC, by its id: all but those of another one."""
+    own, subnets = known(network), reader.subnets_by_address.items()
+    others = {address for address, one in subnets if own and (other := known(one.network)) and other.id != own}
+    return [one for one in reader.each(KIND_OF_EKS) if address_of(one[1].raw("subnets")) not in others]
+
+
+def zonal(gateways: list[tuple[Instance, Fields]], place: Span) -> Value[int]:
     """Count AWS' zonal gateways, each with one address; Unset if a regional one adds addresses itself."""
-    gateways = list(reader.each(KIND_OF_EKS))
     origin = Origin((gateways[0][0].span if gateways else place,))
     if doubt := next((one.doubt for one, _ in gateways if one.doubt), ""):
         return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
@@ -110,12 +117,11 @@ class Inputs(TypedDict, total=False):
     gateways_lack: Value[str]
 
 
-def inputs(reader: Reader) -> Inputs:
-    """Read the NAT gateway fields of a cluster from the inputs of its root's VPC module (EKS)."""
-    gateways = [fields for _, fields in reader.each(KIND_OF_EKS)]
-    if len(gateways) != 1 or gateways[0].raw("single") is None:
+def inputs(gateways: list[tuple[Instance, Fields]]) -> Inputs:
+    """Read the NAT gateway fields of a cluster from the inputs of its VPC module (EKS)."""
+    if len(gateways) != 1 or gateways[0][1].raw("single") is None:
         return {}
-    own = gateways[0]
+    own = gateways[0][1]
     return {
         "single_gateway": _named(own.flag("single"), "single_nat_gateway"),
         "gateway_per_zone": _named(own.flag("per_zone"), "one_nat_gateway_per_az"),
@@ -144,9 +150,8 @@ def _named(value: Value[T], name: str) -> Value[T]:
     return with_origin(value, replace(origin, missing=Missing(origin.written, (name,)), why=origin.why or why))
 
 
-def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
+def s3_endpoint(reader: Reader, gateways: list[tuple[Instance, Fields]], place: Span) -> Value[bool]:
     """Whether a root with NAT gateways creates an endpoint for S3; Unset without gateways (EKS)."""
-    gateways = list(reader.root.instances(KIND_OF_EKS))
     if not gateways:
         return NOTHING
     services = [reader.fields(ENDPOINT, one).text("service") for one in reader.root.instances(ENDPOINT)]
@@ -159,7 +164,7 @@ def s3_endpoint(reader: Reader, place: Span) -> Value[bool]:
     inputs = (name for _, left in reader.root.calls_of_others() for name in left if "s3" in name)
     if any("endpoint" in name for name in (*sources, *inputs)):
         return Unknown("a module that was not read may make VPC endpoints", Origin((place,)))
-    return Known(value=False, origin=Origin((gateways[0].span,)))
+    return Known(value=False, origin=Origin((gateways[0][0].span,)))
 
 
 def held(reader: Reader, *kinds: str) -> Counter[str]:

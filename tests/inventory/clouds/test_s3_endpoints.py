@@ -43,3 +43,37 @@ def endpoint(write: Write, text: str) -> object:
 )  # fmt: skip
 def test_an_s3_endpoint_is_present_or_absent_or_unknown(write: Write, text: str, found: object) -> None:
     assert endpoint(write, text) == found
+
+
+NETWORKS = """
+resource "aws_vpc" "nodes" {
+  cidr_block = "10.0.0.0/16"
+}
+resource "aws_vpc" "people" {
+  cidr_block = "10.1.0.0/16"
+}
+resource "aws_subnet" "nodes" {
+  vpc_id     = aws_vpc.nodes.id
+  cidr_block = "10.0.0.0/20"
+}
+resource "aws_subnet" "people" {
+  vpc_id     = aws_vpc.people.id
+  cidr_block = "10.1.0.0/20"
+}
+resource "aws_eks_cluster" "main" {
+  name = "train"
+  vpc_config {
+    subnet_ids = [aws_subnet.nodes.id]
+  }
+}
+resource "aws_nat_gateway" "one" {
+  subnet_id = aws_subnet.WHERE.id
+}
+"""
+
+
+@pytest.mark.parametrize(("where", "addresses"), [("nodes", 1), ("people", None)])
+def test_gateways_of_another_network_serve_no_nodes(write: Write, where: str, addresses: int | None) -> None:
+    tree = Tree([str(write({"main.tf": NETWORKS.replace("WHERE", where)}))])
+    (cluster,) = linter.run(tree, Config()).world.inventory.clusters
+    assert known(cluster.outbound_ips) == addresses

@@ -146,6 +146,8 @@ class _Eks(Reader):
             of_cluster, dns = (addon_settings.named(own, kind) for kind in ("vpc-cni", "coredns"))
             replicas = addon_settings.dns_replicas(dns, instance.span)
             settings = addon_settings.read(of_cluster, instance.span, fields.flag("auto_mode"))
+            place = location.of_cluster(self, instance, fields, self.networks_by_address)
+            gateways = nat_gateways.of_network(self, place["network_id"])
             own_profiles = [one for one in profiles if addon_settings.belongs(one, name, instance)]
             cluster = fields.record_of(
                 model.Cluster, self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
@@ -153,9 +155,8 @@ class _Eks(Reader):
                 provisioned=fields.flag("auto_mode"), network_plugin=Known("vpc-cni", Origin((instance.span,))),
                 api_ranges=api_access.ranges(fields), ip_family=mapped(fields.text("ip_family"), str.lower),
                 serverless=addon_settings.serverless(own_profiles),
-                outbound_ips=nat_gateways.zonal(self, instance.span), **nat_gateways.inputs(self),
-                s3_endpoint=nat_gateways.s3_endpoint(self, instance.span),
-                **location.of_cluster(self, instance, fields, self.networks_by_address), cni=settings,
+                outbound_ips=nat_gateways.zonal(gateways, instance.span), **nat_gateways.inputs(gateways),
+                s3_endpoint=nat_gateways.s3_endpoint(self, gateways, instance.span), **place, cni=settings,
                 pod_subnets=self._pod_subnets(of_cluster),
                 pods_take_addresses=self._pods_take_addresses(fields.text("ip_family"), settings, instance.span),
                 dns_replicas=replicas, dns_scaling=addon_settings.dns_scaling(dns, replicas, own),
