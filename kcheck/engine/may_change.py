@@ -102,6 +102,8 @@ class _Judge:
     def _protected(self, change: Change) -> str:
         """Return why a change's file is protected; empty if it is not."""
         source, written = edit.source_of(change), change.origin.written
+        if source.bundled:  # kcheck's own outline of a module
+            return f"{change.instruction} in the module call, if the module has an input for it"
         if reason := self.why_protected(source):
             return f"{change.key} is written in {reason}; {change.instruction} there"
         broken = next((place for place in self.broken.get(source, ()) if _in_one_block(place, written)), None)
@@ -161,12 +163,8 @@ class _Judge:
 
 _REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround))")
 """A comment behind a value: three words or more, or a workaround; no mark of a tool such as `renovate:`."""
-
-
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
-
-
 _WHY = regex(
     r"(?i)\b(?:because|since|so that|due to|must|should|needs?|never|only|don'?t|do not|avoid|otherwise|enough|"
     r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to|simplif(?:y|ies)|simplicity|workaround|constraint|"

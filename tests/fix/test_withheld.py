@@ -1911,3 +1911,116 @@ def test_a_larger_maximum_needs_the_larger_edition_first(
     assert f'= "{large}" first' in found.help
     found = only("pool-ends-below-target", check, {"main.tf": code.replace("SPEC", large)}, config)
     assert "first: " not in (found.help or "")
+
+
+# --- taints
+
+EKSCTL = """
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: train, region: us-east-1, version: "1.35"}
+managedNodeGroups:
+  - name: gpu
+    instanceType: p5.48xlarge
+    desiredCapacity: 8
+    efaEnabled: EFA
+  - name: system
+    instanceType: m6i.large
+    desiredCapacity: 2
+"""
+
+
+def test_nodes_with_efa_are_not_tainted_by_a_fix(check: Check) -> None:
+    """The EFA device plugin tolerates no taint of GPUs, and jobs would wait for interfaces that nothing offers."""
+    assert only("gpu-pool-untainted", check, {"a.yaml": EKSCTL.replace("EFA", "false")}).fix is not None
+    found = only("gpu-pool-untainted", check, {"a.yaml": EKSCTL.replace("efaEnabled: EFA", "efaEnabled: true")})
+    assert found.fix is None
+    assert "its toleration to the EFA device plugin" in found.help
+
+
+# --- modules that kcheck knows in outline
+
+ADDONS = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "cpu" {
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = ["subnet-1"]
+  instance_types = ["m6i.large"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 600
+    desired_size = 0
+  }
+}
+
+module "addons" {
+  source  = "aws-ia/eks-blueprints-addons/aws"
+  version = "~> 1.16"
+
+  cluster_name              = aws_eks_cluster.main.name
+  cluster_version           = "1.35"
+  enable_cluster_autoscaler = true
+}
+"""
+
+
+def test_nobody_is_sent_to_kchecks_own_outline_of_a_module(check: Check) -> None:
+    found = only("delay-after-failure", check, {"main.tf": ADDONS})
+    assert found.fix is None
+    assert found.help.startswith("add extraArgs.scale-down-delay-after-failure: 1m in the module call, if")
+
+
+# --- sizes that a target does not reach
+
+FIXED = """
+resource "google_container_cluster" "main" {
+  name = "train"
+}
+
+resource "google_container_node_pool" "cpu" {
+  cluster    = google_container_cluster.main.name
+  node_count = 4
+
+  node_config {
+    machine_type = "n2-standard-8"
+    disk_type    = "pd-standard"
+  }
+}
+"""
+
+
+def test_disks_are_not_changed_for_nodes_that_a_pool_cannot_have(check: Check) -> None:
+    found = only("slow-boot-disk", check, {"main.tf": FIXED})
+    assert (found.fix, found.help) == (None, "raise its maximum of 4 first: today's nodes do not need it")
+    size = "autoscaling {\n    total_max_node_count = 1000\n  }"
+    assert only("slow-boot-disk", check, {"main.tf": FIXED.replace("node_count = 4", size)}).fix is not None
+
+
+INSTANCES = """
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "awscc_sagemaker_cluster" "main" {
+  orchestrator = {
+    eks = {
+      cluster_arn = aws_eks_cluster.main.arn
+    }
+  }
+  instance_groups = [{
+    instance_group_name = "gpu"
+    instance_type       = "ml.p5.48xlarge"
+    instance_count      = 2
+  }]
+}
+"""
+
+
+def test_a_count_that_starts_all_nodes_is_not_raised_to_the_target(check: Check) -> None:
+    found = only("pool-ends-below-target", check, {"main.tf": INSTANCES}, Config(nodes={"": 200}))
+    assert found.fix is None
+    assert "a fixed size starts all nodes" in found.help

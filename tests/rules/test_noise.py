@@ -124,11 +124,14 @@ def test_shared_memory_is_judged_only_for_programs_that_use_nccl(image: str, tol
         ("[sh, -c, sleep 600]", False),
         ("[/bin/bash, -c, sleep 0.5h]", False),
         ("[sleep, '60']", False),
+        ("[sh, -c, service ssh restart; sleep infinity;]", False),
         ("[sh, -c, sleep 60; torchrun a.py]", True),
+        ("[jupyter, lab]", True),
     ],
 )
 def test_sleeping_containers_need_no_shared_memory(command: str, told: bool, check: Check) -> None:
-    sleeper = job("nvcr.io/nvidia/pytorch:24.01").replace("image:", f"command: {command}\n          image:")
+    more = f"command: {command}\n          env: [{{name: LD_LIBRARY_PATH, value: /usr/lib}}]\n          image:"
+    sleeper = job("nvcr.io/nvidia/pytorch:24.01").replace("image:", more)
     assert ("missing-shared-memory" in rules_of(check({"job.yaml": sleeper}))) == told
 
 
@@ -147,6 +150,13 @@ def test_the_default_size_of_an_uncalled_module_is_not_judged(more: str, told: b
     assert ("slow-upgrades" in found) == told
 
 
+def test_no_target_is_written_into_the_default_of_a_module(check: Check) -> None:
+    larger = Config(nodes={"": 2000})
+    assert "pool-ends-below-target" not in rules_of(check({"main.tf": LIBRARY.replace("REQUIRED\n", "")}, larger))
+    root = LIBRARY.replace("REQUIRED", '  default = "train"')
+    assert "pool-ends-below-target" in rules_of(check({"main.tf": root}, larger))
+
+
 def test_a_module_without_required_variables_is_a_root_module(check: Check) -> None:
     found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED", '  default = "train"')}))
     assert "slow-upgrades" in found
@@ -154,12 +164,13 @@ def test_a_module_without_required_variables_is_a_root_module(check: Check) -> N
 
 @pytest.mark.parametrize(("image", "severity"), [("python:3.12", "info"), ("someone/train:1", "warning")])
 def test_image_caches_contain_official_docker_images(image: str, severity: str, check: Check) -> None:
-    agent = f"""
-apiVersion: apps/v1
-kind: DaemonSet
+    hub = f"""
+apiVersion: batch/v1
+kind: Job
 metadata:
-  name: agent
+  name: train
 spec:
+  parallelism: 200
   template:
     spec:
       nodeSelector:
@@ -167,9 +178,68 @@ spec:
       containers:
         - name: main
           image: {image}
+          resources:
+            limits:
+              nvidia.com/gpu: 8
 """
-    found = check({"agent.yaml": agent}, Config(nodes={"": 1000})).findings
-    assert {one.rule: one.severity.word for one in found}["docker-hub-image"] in (severity, "info")
+    found = check({"job.yaml": hub}).findings
+    assert {one.rule: one.severity.word for one in found}["docker-hub-image"] == severity
+
+
+FEW = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  template:
+    spec:
+      containers:
+        - name: main
+          image: someone/agent:1
+"""
+
+
+def test_pulls_of_an_unknown_number_of_nodes_are_undecided(check: Check) -> None:
+    """No line says that one of 100 pulls is needed; the number of nodes is named as the input."""
+    result = check({"agent.yaml": FEW})
+    assert "docker-hub-image" not in rules_of(result)
+    assert [one.rule for one in result.undecided if one.rule == "docker-hub-image"] == ["docker-hub-image"]
+    assert "docker-hub-image" in rules_of(check({"agent.yaml": FEW}, Config(nodes={"": 1000})))
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"), [("1.4", True), ("main-4ae12f9", True), ("prod", False), ("gpu", False), ("cu121", False)]
+)
+def test_only_tags_of_a_build_are_called_fixed(tag: str, told: bool, check: Check) -> None:
+    pulled = job(f"registry.example.com:5000/train:{tag}").replace(
+        "image:", "imagePullPolicy: Always\n          image:"
+    )
+    many = pulled.replace("spec:\n", "spec:\n  parallelism: 64\n", 1)
+    assert ("image-pulled-every-start" in rules_of(check({"job.yaml": many}))) is told
+    assert "image-pulled-every-start" not in rules_of(check({"job.yaml": pulled}))  # one node asks once
+
+
+SMALL = """
+resource "azurerm_kubernetes_cluster" "main" {
+  name     = "train"
+  sku_tier = "Standard"
+
+  default_node_pool {
+    name                 = "system"
+    vm_size              = "Standard_D4s_v5"
+    auto_scaling_enabled = true
+    min_count            = 2
+    max_count            = MOST
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "told"), [(10, False), (30, True)])
+def test_idle_nodes_of_small_clusters_are_not_worth_a_line(most: int, told: bool, check: Check) -> None:
+    found = rules_of(check({"main.tf": SMALL.replace("MOST", str(most))}))
+    assert ("idle-nodes-kept-long" in found, "delay-after-failure" in found) == (told, told)
 
 
 ROOM = """
