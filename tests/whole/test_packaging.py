@@ -91,6 +91,10 @@ def test_the_image_runs_as_an_unprivileged_user_with_locked_versions() -> None:
     assert "USER 65534:65534" in last
     assert 'ENTRYPOINT ["kcheck"]' in last
     assert "-c /src/constraints.txt" in text
+    code = "".join(path.read_text() for path in (ROOT / "kcheck").rglob("*.py"))
+    imports = re.findall(r"from cel_expr_python.ext import (.+)", code)
+    needed = {name for line in imports for name in line.split(", ")}
+    assert set(re.findall(r"! -name '(ext_\w+)\.\*'", text)) == needed, "the image lacks an extension of CEL"
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert all((ROOT / name).exists() for name in kept)
     included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
