@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kcheck.config.effective import effective_config
 from kcheck.engine import linter
-from kcheck.engine.rules import all_rules, selected
+from kcheck.engine.rules import all_rules, former, selected
 from kcheck.report.formats import Report
 from kcheck.text import deadline
 from kcheck.text.files import system
@@ -161,7 +161,9 @@ class Project:
 
         selected(replace(self.config, select=tuple(select)))
         least = Severity.INFO if info or select else Severity.WARNING
-        return fix.fix(
+        found = fix.fix(
             self._paths, self.config, safeties=tuple(safeties), rules=tuple(select), least=least,
             comparison=comparison, tell=tell, overlay=self._overlay, declined=declined,
         )  # fmt: skip
+        found.result.renamed |= former(select, self.config)
+        return found

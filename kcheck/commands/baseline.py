@@ -29,7 +29,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, p
     path = comparison_options.baseline_path(config, baseline_file)
     not_ignorable = rules.not_ignorable(config)
     is_new = not os.path.exists(path)
-    old = baseline.Baseline(path, [], not_ignorable) if is_new and not prune else baseline.load(path, not_ignorable)
+    old = baseline.Baseline(path, [], not_ignorable) if is_new and not prune else baseline.load(path, config)
     if prune:
         comparison_options.tell_gone(old.with_current_names(result.findings), result, config, prune=True, quiet=False)
         options.end_on_bugs(result)

@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.comparison import Comparison
 
 baseline_file = click.option(
-    "--baseline-file",
-    metavar="FILE",
+    "--baseline-file", metavar="FILE",
     help="Baseline file.  [default: the settings' baseline, else kcheck-baseline.json]",
-)
+)  # fmt: skip
 _OPTIONS = (
     click.option(
         "--baseline/--no-baseline", "known", default=None, help="Leave out findings that `kcheck baseline` recorded."
@@ -79,14 +78,13 @@ class Wanted(Struct, frozen=True):
         has_baseline = self.known or (self.known is None and (self.baseline_file or config.baseline))
         if not has_baseline and self.diff_base is None:
             return None
-        from kcheck.engine import rules
         from kcheck.fix.gate import baseline
         from kcheck.fix.gate.comparison import Comparison
         from kcheck.fix.gate.git import Difference
 
         known, difference = None, None
         if has_baseline:
-            known = baseline.load(baseline_path(config, self.baseline_file), rules.not_ignorable(config))
+            known = baseline.load(baseline_path(config, self.baseline_file), config)
         if self.diff_base is not None:
             difference = Difference(paths, self.diff_base, config.boundary)
             if difference.note:

@@ -25,6 +25,9 @@ def command(name: str, paths: tuple[str, ...]) -> None:
 
     config = click.get_current_context().obj.settings(paths)
     known = rules.all_rules(config.rules)
+    former = rules.former([name], config)
+    options.tell_renamed(former)
+    name = former.get(name, name)
     found = next((own for own in known if own.name == name), None)
     pages = [rule.as_text(found, known)] if found is not None else []
     if paths and (mechanisms := model.mechanisms(name, found)):

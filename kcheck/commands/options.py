@@ -361,7 +361,8 @@ def fails_undecided(result: Result, threshold: str) -> bool:
 
 
 def tell_bugs(result: Result) -> None:
-    """Print the bugs in kcheck, and the failures of the user's own rules."""
+    """Print former names of rules, the bugs in kcheck, and the failures of the user's own rules."""
+    tell_renamed(result.renamed)
     if not result.bugs:
         return
     from kcheck.engine.rule_words import Mistake, failed_at, located
@@ -377,6 +378,12 @@ def tell_bugs(result: Result) -> None:
             told.add(bug.rule)
             message = f"rule {bug.rule} fails on {bug.object}: {bug.message}"
             printing.note(located(bug.own, [Mistake(message, *failed_at(bug.own, bug.message))])[0])
+
+
+def tell_renamed(names: Mapping[str, str]) -> None:
+    """Print names of today beside the former names of rules that were given."""
+    for old, now in names.items():
+        printing.note(f"kcheck: rule {old} is `{now}` now")
 
 
 def end_on_bugs(result: Result, *, is_late: bool = False) -> None:

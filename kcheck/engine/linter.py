@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
@@ -23,7 +24,7 @@ from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kcheck.config.config import Config
     from kcheck.engine.rule import Rule
@@ -40,6 +41,7 @@ class Result(Struct):
     """Input and findings of a run. `decided` counts the checks with an answer.
 
     `known` counts findings left out because a baseline or a comparison has them. `is_late`: the time limit was reached.
+    `renamed` maps the former names of rules that settings and comments use to those of today.
     """
 
     world: World
@@ -53,6 +55,7 @@ class Result(Struct):
     relevant: bool = False
     is_late: bool = False
     judged: Judged = field(default_factory=Judged)
+    renamed: dict[str, str] = {}
 
 
 def no_progress(text: str) -> None:
@@ -95,11 +98,14 @@ class Linter:
         result.findings = _pruned(result.findings, self._rules)
         comments = Suppressions(self.reading.sources, self.config, self._rules)
         _suppress(result, comments)
+        used = (*rules.named(self.config).values(), *(one.rules for one in comments.all))
+        result.renamed = rules.former(chain.from_iterable(used), self.config)
         self.world.inputs = list(_inputs(self.reading, comments, self.config, result.undecided, self.tree))
         self._decide_subject("input", result)
         _suppress(result, comments)
         deadline.check_cancelled()
-        result.findings = merging.merged(_with_set_severities(result.findings, self.config), self._rules)
+        severities = rules.severities(self.config, self._rules)
+        result.findings = merging.merged(_with_set_severities(result.findings, severities), self._rules)
         deadline.check_cancelled()
         result.judged = judged.judged(self.world, result.undecided, self.reading, self.holds)
         return result
@@ -166,15 +172,16 @@ def _check_targets(found: Inventory, config: Config) -> None:
         raise ConfigError(f"--nodes {name}: there is no such cluster; {nearest(name, tuple(sorted(names)))}")
 
 
-def _with_set_severities(findings: Iterable[Finding], config: Config) -> Iterator[Finding]:
+def _with_set_severities(findings: Iterable[Finding], severities: Mapping[str, str]) -> Iterator[Finding]:
     for finding in findings:
-        wanted = config.severity.get(finding.rule)
+        wanted = severities.get(finding.rule)
         yield replace(finding, severity=Severity[wanted.upper()]) if wanted else finding
 
 
-def _pruned(findings: list[Finding], rules: Iterable[Rule]) -> list[Finding]:
+def _pruned(findings: list[Finding], selected: Iterable[Rule]) -> list[Finding]:
     """Remove findings that another finding on the same object or line makes redundant."""
-    unless = {rule.name: rule.unless for rule in rules}
+    now = rules.renamed(selected)
+    unless = {rule.name: [now.get(name, name) for name in rule.unless] for rule in selected}
     found = {(one.rule, where) for one in findings for where in (one.object, one.span)}
     return [
         one
@@ -219,7 +226,7 @@ def _inputs(
         about = f"{accepted.rule} in {accepted.path}" if accepted.path else accepted.rule
         yield one(accepted.place, "unused-suppression", about, accepted.rule)
     every = rules.all_rules(config.rules) if comments.all else []
-    known_names = {name for rule in every for name in (rule.name, rule.group)}
+    known_names = {name for rule in every for name in rule.names}
     for suppression, name in comments.unused(known_names, undecided):
         kind = "unused-suppression" if name in known_names else "suppression-of-unknown-rule"
         kind = "forbidden-suppression" if name in comments.not_ignorable else kind

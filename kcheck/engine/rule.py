@@ -112,6 +112,13 @@ class Rule(Struct, frozen=True):
     """The rule before its variables are put into its expressions; None without variables."""
     kinds: frozenset[str] | None = None
     """Kinds of objects, or types of resources, of which a raw rule can be true; None for any."""
+    formerly: tuple[str, ...] = ()
+    """Names it had, which settings, comments and baselines may use for another minor version."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that select or silence the rule: its own, former ones, and its group."""
+        return (self.name, *self.formerly, self.group)
 
     @property
     def as_written(self) -> Rule:

@@ -78,12 +78,12 @@ def all_rules(folders: Iterable[str]) -> list[Rule]:
     Raises ConfigError if there is no such folder, RuleError if a rule of the user's own is wrong.
     """
     result = list(load())
-    names = {rule.name for rule in result}
+    names = {name for rule in result for name in (rule.name, *rule.formerly)}
     for folder in dict.fromkeys(folders):
         for rule in () if contains_path(RULES, folder) else read(folder):
-            if rule.name in names:
-                raise RuleError(f"{rule.path}: there is another rule {rule.name}")
-            names.add(rule.name)
+            if same := names.intersection((rule.name, *rule.formerly)):
+                raise RuleError(f"{rule.path}: there is another rule {min(same)}")
+            names.update((rule.name, *rule.formerly))
             result.append(rule)
     own = result[len(load()) :]
     for rule in own:
@@ -100,26 +100,46 @@ def selected(config: Config) -> list[Rule]:
     rule of the user's own is wrong.
     """
     result = all_rules(config.rules)
-    names = {rule.name for rule in result} | {rule.group for rule in result}
-    wanted: dict[str, Iterable[str]] = {
-        "select": config.select,
-        "ignore": config.ignore,
-        "severity": config.severity,
-        "suppressions": [accepted.rule for accepted in config.accepted],
-        "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
-        "not_ignorable": config.not_ignorable,
-    }
+    names, now = {name for rule in result for name in rule.names}, renamed(result)
+    wanted = {key: [now.get(name, name) for name in listed] for key, listed in named(config).items()}
     known, kept = tuple(sorted(names)), not_ignorable(config)
     unknown = ((setting, name) for setting, listed in wanted.items() for name in listed if name not in names)
     mistakes = [(setting, f"there is no rule {name}; {nearest(name, known)}") for setting, name in unknown]
     for setting in ("ignore", "suppressions", "per_path_ignores"):
         mistakes += [(setting, why_not_ignorable(name, config)) for name in sorted(kept.intersection(wanted[setting]))]
-    low = sorted(name for name in kept if config.severity.get(name) == "info")
+    low = sorted(name for name, wanted in severities(config, result).items() if name in kept and wanted == "info")
     mistakes += [("severity", f"{why_not_ignorable(name, config)}; infos are hidden") for name in low]
     check_limits(config, mistakes)
     selected = by_name(result, config.select) if config.select else result
     left_out = {rule.name for rule in by_name(selected, config.ignore)} - kept
     return [rule for rule in selected if rule.name not in left_out]
+
+
+def named(config: Config) -> dict[str, Iterable[str]]:
+    """Return the names of rules and groups in the settings, by setting."""
+    return {
+        "select": config.select, "ignore": config.ignore, "severity": config.severity,
+        "suppressions": [accepted.rule for accepted in config.accepted],
+        "per_path_ignores": {name: None for listed in config.per_path_ignores.values() for name in listed},
+        "not_ignorable": config.not_ignorable,
+    }  # fmt: skip
+
+
+def renamed(rules: Iterable[Rule]) -> dict[str, str]:
+    """Map former names of rules to their names."""
+    return {old: rule.name for rule in rules for old in rule.formerly}
+
+
+def former(names: Iterable[str], config: Config) -> dict[str, str]:
+    """Map those of the names that rules had formerly to their names of today."""
+    now = renamed(all_rules(config.rules))
+    return {name: now[name] for name in names if name in now}
+
+
+def severities(config: Config, rules: Iterable[Rule]) -> dict[str, str]:
+    """Map rules to the severities of the settings; that of a rule wins over that of its group."""
+    found = ((rule.name, next((one for one in rule.names if one in config.severity), "")) for rule in rules)
+    return {name: config.severity[wanted] for name, wanted in found if wanted}
 
 
 def not_ignorable(config: Config) -> set[str]:
@@ -136,7 +156,7 @@ def why_not_ignorable(name: str, config: Config) -> str:
 def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
     """Select rules by the names of rules and groups."""
     wanted = set(names)
-    return [rule for rule in rules if {rule.name, rule.group} & wanted]
+    return [rule for rule in rules if not wanted.isdisjoint(rule.names)]
 
 
 def check_limits(config: Config, mistakes: Sequence[tuple[str, str]] = ()) -> None:
@@ -204,7 +224,7 @@ def _plain_rule(group: str, path: str, data: Written) -> Rule:
             at_most=tuple(Cap(*item) for item in data.get("at_most", {}).items()),
             safety=fix.get("safety", ""), unsafe=fix.get("unsafe", ""), settings=tuple(map(_setting, changes)),
             withheld=tuple(Sentence(one["help"].strip(), one["where"]) for one in fix.get("withheld", ())),
-            sources=tuple(data.get("sources", ())),
+            sources=tuple(data.get("sources", ())), formerly=tuple(data.get("formerly", ())),
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise RuleError(f"{path}: {error!r} is missing or of the wrong kind") from error

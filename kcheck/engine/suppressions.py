@@ -55,7 +55,7 @@ class Suppressions:
         sources = list(sources)
         self._paths = [source.path for source in sources]
         for rule in rules:
-            own = self._names[rule.name] = {rule.name, rule.group}
+            own = self._names[rule.name] = set(rule.names)
             for name in own:
                 self._ran.setdefault(name, set()).add(rule.name)
             if own.intersection(config.not_ignorable):
@@ -197,7 +197,7 @@ def read_annotations(source: Source) -> Iterator[tuple[Span, Span, str]]:
                 yield span, value.span, value.text
 
 
-def ignoring(name: str, group: str) -> str:
-    """Return a pattern for the values of the annotation that ignore a rule."""
-    either = "|".join(map(re.escape, (name, group))).replace("\\-", "-")
+def ignoring(names: Iterable[str]) -> str:
+    """Return a pattern for the values of the annotation that ignore a rule with these names."""
+    either = "|".join(map(re.escape, names)).replace("\\-", "-")
     return rf"^([^:]*,)?\s*({either})\s*(,[^:]*)?:\s*\S"

@@ -120,7 +120,7 @@ class _Fixer(Struct):
         ]
 
     def is_selected(self, finding: Finding) -> bool:
-        return not self.names or bool({finding.rule, self.rules[finding.rule].group}.intersection(self.names))
+        return not self.names or bool(set(self.names).intersection(self.rules[finding.rule].names))
 
     def is_allowed(self, finding: Finding) -> bool:
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least

@@ -301,3 +301,74 @@ def test_the_rules_of_the_guide_pass_their_tests(monkeypatch: pytest.MonkeyPatch
     assert "2 findings" not in by_flag.output
     assert by_flag.exit_code == 1
     assert "+    team: language" in run("fix", "--diff").output
+
+
+RENAMED = {
+    "policies/own/job-has-a-team.yaml": f"{RULE}formerly: [job-without-team]\n",
+    "job.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n",
+}
+NOTE = "kcheck: rule job-without-team is `job-has-a-team` now\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "flags", "found"),
+    [
+        ("", ["--select", "job-without-team"], "job.yaml:3:1 warning job-has-a-team"),
+        ("", ["--ignore", "job-without-team"], ""),
+        ("select: [job-without-team]", [], "job.yaml:3:1 warning job-has-a-team"),
+        ("ignore: [job-without-team]", [], ""),
+        ("severity: {job-without-team: error}", [], "job.yaml:3:1 error job-has-a-team"),
+        ("per_path_ignores: {'*.yaml': [job-without-team]}", [], ""),
+        ("suppressions: [{rule: job-without-team, reason: ours}]", [], ""),
+    ],
+)  # fmt: skip
+def test_former_names_of_a_rule_work_with_a_note(settings: str, flags: list[str], found: str, write: Write) -> None:
+    write({**RENAMED, "kcheck.yaml": f"rules: [policies]\n{settings}\n"})
+    done = run("check", "job.yaml", *flags)
+    assert (found or "nothing found") in done.stdout
+    assert ("job-has-a-team" in done.stdout) == bool(found)
+    assert done.stderr.count(NOTE) == 1
+
+
+def test_former_names_silence_in_comments_annotations_and_baselines(write: Write) -> None:
+    job = RENAMED["job.yaml"]
+    comment = job.replace("a}", "a} # kcheck: ignore[job-without-team] ours")
+    annotation = job.replace("a}", 'a, annotations: {kcheck.dev/ignore: "job-without-team: ours"}}')
+    for text in (comment, annotation):
+        write({**RENAMED, "job.yaml": text, "kcheck.yaml": "rules: [policies]\n"})
+        done = run("check", "job.yaml", "--info")
+        assert "nothing found; 1 suppressed." in done.stdout
+        assert done.stderr == NOTE
+    write({"job.yaml": job})
+    run("baseline", "job.yaml")
+    known = write({}) / "kcheck-baseline.json"
+    known.write_text(known.read_text().replace("job-has-a-team", "job-without-team"))
+    assert "nothing found; 1 already known." in run("check", "job.yaml", "--baseline").stdout
+    assert "not found any more" not in run("check", "job.yaml", "--baseline").stderr
+
+
+def test_former_names_cannot_be_ignored_where_the_rule_cannot(write: Write) -> None:
+    settings = "rules: [policies]\nnot_ignorable: [job-without-team]\nignore: [{}]\n"
+    for name in ("job-without-team", "job-has-a-team"):
+        write({**RENAMED, "kcheck.yaml": settings.format(name)})
+        assert "job-has-a-team cannot be ignored (not_ignorable in kcheck.yaml:2)" in run("check", "job.yaml").output
+
+
+def test_former_names_are_explained_fixed_and_taken(write: Write) -> None:
+    write({**RENAMED, "kcheck.yaml": "rules: [policies]\n"})
+    explained = run("explain", "job-without-team")
+    fixed = run("fix", "job.yaml", "--diff", "--select", "job-without-team")
+    assert explained.stdout.startswith("job-has-a-team\n\nJob without a team.")
+    assert explained.stderr == NOTE
+    assert NOTE in fixed.stderr
+    write({PATH: RULE})
+    assert "there is another rule job-without-team" in run("rules", "--rules", "policies").output
+
+
+def test_severity_of_a_group_holds_for_its_other_rules(write: Write) -> None:
+    settings = "rules: [policies]\nseverity: {own: error, job-named-a: info}\n"
+    second = RULE.replace("has_labels", "is_a").replace("Job without a team", "Job named a")
+    write({**RENAMED, "policies/own/job-named-a.yaml": second, "kcheck.yaml": settings})
+    shown = run("check", "job.yaml", "--info").stdout
+    assert "error job-has-a-team" in shown
+    assert "info job-named-a" in shown

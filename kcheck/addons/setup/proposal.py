@@ -12,7 +12,7 @@ from kcheck.addons.setup import hook_and_job
 from kcheck.addons.setup.hook_and_job import AdditionError
 from kcheck.config import locations, settings
 from kcheck.config.config import Config, Environment
-from kcheck.engine import linter, rules
+from kcheck.engine import linter
 from kcheck.engine.linter import Result
 from kcheck.fix.gate import baseline
 from kcheck.fix.gate.comparison import Comparison, without_known
@@ -92,9 +92,7 @@ def _new_only(result: Result, config: Config) -> Result:
     """Remove findings in the baseline of the settings."""
     if not config.baseline:
         return result
-    comparison = Comparison(
-        ["."], config, lambda _: config, baseline.load(config.baseline, rules.not_ignorable(config))
-    )
+    comparison = Comparison(["."], config, lambda _: config, baseline.load(config.baseline, config))
     return without_known(result, comparison.find_known(result.findings).contains)
 
 

@@ -11,8 +11,9 @@ from functools import cache
 from msgspec import Struct, ValidationError, convert, to_builtins
 from msgspec.structs import replace
 
-from kcheck.config.config import ConfigError, today
+from kcheck.config.config import Config, ConfigError, today
 from kcheck.config.numbers.clouds import CLOUDS
+from kcheck.engine import rules
 from kcheck.engine.linter import Result
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
@@ -21,6 +22,7 @@ from kcheck.text.findings import Finding, Identity, Severities, Severity, severi
 from kcheck.text.text import grouped
 
 VERSION = 1
+_DEFAULT = Config()
 
 
 class BaselineEntry(Struct, frozen=True, omit_defaults=True):
@@ -154,8 +156,8 @@ def _is_below(path: str, tops: list[str]) -> bool:
     )
 
 
-def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
-    """Read a baseline file.
+def load(path: str, config: Config = _DEFAULT) -> Baseline:
+    """Read a baseline file, with the names that rules have today.
 
     Raises ConfigError if the file is missing or invalid, or was written for a folder that does not exist.
     """
@@ -176,9 +178,11 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     try:
         folder = str(data["folder"])
         arguments = tuple(str(text) for text in data["arguments"])
-        entries = convert(data["findings"], list[BaselineEntry])
+        found = convert(data["findings"], list[BaselineEntry])
     except (KeyError, TypeError, ValidationError) as error:
         raise ConfigError(f"{path}: not a complete kcheck baseline: {error}; `kcheck baseline` writes one") from error
+    renamed = rules.renamed(rules.all_rules(config.rules))
+    entries = [replace(entry, rule=renamed.get(entry.rule, entry.rule)) for entry in found]
     home = os.path.join(os.path.dirname(path), folder)
     if not os.path.isdir(home):
         raise ConfigError(
@@ -187,7 +191,7 @@ def load(path: str, not_ignorable: Collection[str] = ()) -> Baseline:
     if system.real_path(home) != system.real_path("."):
         entries = [_seen_from_here(entry, home) for entry in entries]
         arguments = (home, *arguments)  # never those of a run here
-    return Baseline(path, entries, not_ignorable, arguments)
+    return Baseline(path, entries, rules.not_ignorable(config), arguments)
 
 
 @cache

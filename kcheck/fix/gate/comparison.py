@@ -40,7 +40,8 @@ class Comparison:
         base = self.baseline = self.baseline and self.baseline.with_current_names(findings)
         recorded = base.known() if base is not None else {}
         now = severities_of((identity, finding.severity) for finding in findings for identity in finding.identities)
-        steady = self._config.severity  # then how bad they are is the settings' own
+        every = rules.all_rules(self._config.rules)
+        steady = rules.severities(self._config, every)  # then how bad they are is the settings' own
 
         def was_there(finding: Finding, before: Severities) -> bool:
             """Whether the finding was there for each of its objects, as often and as severe."""

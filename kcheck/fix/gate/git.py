@@ -45,16 +45,9 @@ _ENTRY = regex(
     rb"  size: (?P<size>\d+)[^\n]*\n)?"
 )
 _STAGED = (
-    "diff-index",
-    "--cached",
-    "--raw",
-    "-z",
-    "-M",
-    "--no-abbrev",
-    "--no-ext-diff",
-    "--no-textconv",
+    "diff-index", "--cached", "--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv",
     "--ignore-submodules",
-)
+)  # fmt: skip
 _OTHERS = {"120000", "160000"}
 """Modes of links and submodules."""
 _NOTHING = "000000"

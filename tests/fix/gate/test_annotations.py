@@ -49,7 +49,7 @@ RULE = "ray-cluster-outlives-job"
 def test_an_annotation_with_a_reason_ignores_the_named_rules(value: str, ignored: bool, check: Check) -> None:
     result = check({"ray.yaml": RAY.format(name="a", value=value)})
     assert (RULE not in names(result)) is ignored
-    assert bool(re.search(ignoring(RULE, "jobs"), value)) is ignored
+    assert bool(re.search(ignoring((RULE, "jobs")), value)) is ignored
 
 
 def test_an_annotation_applies_to_its_object_only(check: Check) -> None:
