@@ -95,7 +95,7 @@ class Project:
         self.config = config
         self._paths = list(paths)
         self._overlay = overlay or {}
-        self._tell: Callable[[str], None] = linter.no_progress
+        self.tell: Callable[[str], None] = deadline.no_progress
         self.narrow: Callable[[linter.Linter], None] = lambda _: None
 
     @cached_property
@@ -105,7 +105,7 @@ class Project:
 
     @cached_property
     def _linter(self) -> linter.Linter:
-        found = linter.Linter(self.tree, self.config, self._tell)
+        found = linter.Linter(self.tree, self.config, self.tell)
         self.narrow(found)
         return found
 
@@ -130,9 +130,9 @@ class Project:
 
         return find_walls(cluster, self.world)
 
-    def check(self, *, info: bool = False, tell: Callable[[str], None] = linter.no_progress) -> Report:
+    def check(self, *, info: bool = False, tell: Callable[[str], None] = deadline.no_progress) -> Report:
         """Run the rules; `info` also shows findings of that severity; `tell` receives progress."""
-        self._tell = tell
+        self.tell = tell
         try:
             read = self._linter
         except deadline.DeadlineError:
@@ -141,7 +141,7 @@ class Project:
 
     def fix(
         self, safeties: Sequence[str] = ("safe", "costs"), select: Sequence[str] = (), *, info: bool = False,
-        comparison: Comparison | None = None, tell: Callable[[str], None] = linter.no_progress,
+        comparison: Comparison | None = None, tell: Callable[[str], None] = deadline.no_progress,
         declined: Sequence[Finding] = (),
     ) -> Fixes:  # fmt: skip
         """Work out fixes in memory, each verified by another check; nothing is written.

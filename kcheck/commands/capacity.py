@@ -24,7 +24,8 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     Exits with 0, or with 2 on wrong usage. Only `kcheck check` fails if the target is not reached.
     """
     project = Project(paths, config)
-    world = project.world
+    with printing.show_progress() as project.tell:
+        world = project.world
     if format_ == "html":
         printing.page(capacity_page.as_html(world))
     elif format_ == "svg":

@@ -136,15 +136,15 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
     Yields a function that takes the current stage.
     """
-    screen = sys.stderr
-    if quiet or not screen.isatty() or os.environ.get("TERM") == "dumb":
+    stream = sys.stderr
+    if quiet or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda _: None
         return
     import threading
 
     stage = ["reading"]
     done = threading.Event()
-    teller = threading.Thread(target=_tell, args=(screen, stage, done), daemon=True)
+    teller = threading.Thread(target=_tell, args=(stream, stage, done), daemon=True)
     teller.start()
     try:
         yield lambda text: stage.__setitem__(0, text)
@@ -153,13 +153,14 @@ def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         teller.join()
 
 
-def _tell(screen: TextIO, stage: list[str], done: threading.Event) -> None:
+def _tell(stream: TextIO, stage: list[str], done: threading.Event) -> None:
     begin = time.monotonic()
     if done.wait(_PATIENCE):
         return
+    room = min(_LONGEST, screen(stream) - 1)
     while not done.wait(_EVERY):
         seconds = int(time.monotonic() - begin)
-        screen.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:_LONGEST]}")
-        screen.flush()
-    screen.write(_CLEAR)
-    screen.flush()
+        stream.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:room]}")
+        stream.flush()
+    stream.write(_CLEAR)
+    stream.flush()

@@ -54,7 +54,8 @@ def command(
     run_time = _positive(duration, seconds, "duration such as 10m or 1h30m", "--duration")
     size = _positive(image_size, _mebibytes, "size such as 5GiB", "--image-size")
     config = replace(config, run=RunRequest(run_time, size, jobs=True))
-    found, left = _results(paths, config)
+    with printing.show_progress() as tell:
+        found, left = _results(paths, config, tell)
     for why in left:
         printing.note(f"kcheck: {why}")
     if not found:
@@ -89,9 +90,11 @@ def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:
     return text
 
 
-def _results(paths: tuple[str, ...], config: Config) -> tuple[list[SimulationResult], list[str]]:
+def _results(
+    paths: tuple[str, ...], config: Config, tell: Callable[[str], None]
+) -> tuple[list[SimulationResult], list[str]]:
     rules.check_limits(config)
-    world = World(reader.read(options.read_tree(paths, config), config).inventory, config)
+    world = World(reader.read(options.read_tree(paths, config), config, tell=tell).inventory, config)
     found, left, run = [], [], cache(simulate)
     for cluster in world.inventory.clusters:
         one = scenario.build_scenario(world, cluster)

@@ -58,11 +58,7 @@ class Result(Struct):
     renamed: dict[str, str] = {}
 
 
-def no_progress(text: str) -> None:
-    """Report no progress."""
-
-
-def run(tree: Tree, config: Config, tell: Callable[[str], None] = no_progress) -> Result:
+def run(tree: Tree, config: Config, tell: Callable[[str], None] = deadline.no_progress) -> Result:
     """Read the tree and decide every rule on every subject; `tell` receives progress."""
     return Linter(tree, config, tell).result()
 
@@ -71,15 +67,14 @@ class Linter:
     """Reads a tree and decides rules on the objects it `holds`; files `kept` from another run are not read again."""
 
     def __init__(
-        self, tree: Tree, config: Config, tell: Callable[[str], None] = no_progress, kept: Kept | None = None
+        self, tree: Tree, config: Config, tell: Callable[[str], None] = deadline.no_progress, kept: Kept | None = None
     ) -> None:
         self.tree = tree
         self.config = config
         self.tell = tell
         self._rules = rules.selected(config)
         self._by_subject = grouped(self._rules, lambda rule: rule.subject)
-        tell(f"reading {tree.count:,} files" if tree.count else "reading")
-        self.reading = reader.read(tree, config, rules.raw_kinds(self._rules), kept)
+        self.reading = reader.read(tree, config, rules.raw_kinds(self._rules), kept, tell)
         self.world = World(self.reading.inventory, config)
         self.holds: Callable[[Thing], bool] = lambda _: True
         _check_targets(self.reading.inventory, config)

@@ -18,6 +18,7 @@ from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
 from kcheck.scale import walls
 from kcheck.scale.world import World
+from kcheck.text import deadline
 from kcheck.text.files.save import File, diff, save
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Finding, Severity
@@ -274,7 +275,7 @@ class _Fixer(Struct):
 def fix(
     paths: list[str], config: Config, *, safeties: tuple[str, ...] = ("safe", "costs"), rules: tuple[str, ...] = (),
     least: Severity = Severity.INFO, comparison: Comparison | None = None,
-    tell: Callable[[str], None] = linter.no_progress, start: State | None = None,
+    tell: Callable[[str], None] = deadline.no_progress, start: State | None = None,
     only: Callable[[Finding], bool] | None = None, overlay: Mapping[str, bytes] | None = None,
     declined: Sequence[Finding] = (),
 ) -> Fixes:  # fmt: skip

@@ -12,6 +12,7 @@ from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_c
 from kcheck.kubernetes import gitops, objects, releases
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory, Raw, Thing
+from kcheck.text import deadline
 from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.units import counted
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from kcheck.kubernetes.charts import Charts
     from kcheck.kubernetes.kustomize import Rendering as Kustomized
     from kcheck.kubernetes.objects import Kinds, Manifests, Object
+    from kcheck.text.deadline import Tell
     from kcheck.text.files.tree import Tree
 
 
@@ -46,10 +48,10 @@ class PlainManifests:
         left = set(self._sources)
         self.manifests.objects = [item for item in self.manifests.objects if item.span.source in left]
 
-    def in_turn(self) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
-        """Yield all files in order, each with a function that returns its objects once."""
+    def in_turn(self, tell: Tell) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
+        """Yield all files in order, each with a function that returns its objects once; `tell` receives progress."""
         known = grouped(self.manifests.take(), lambda item: item.span.source)
-        for source in self._sources:
+        for source in deadline.each(self._sources, "manifests", tell):
             if source in self.alone:
                 yield source, partial(self._read, source)
             elif source in known:
@@ -66,7 +68,9 @@ class PlainManifests:
         return self.manifests
 
 
-def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None) -> None:
+def read(
+    tree: Tree, config: Config, reading: Reading, rendered: list[Object], wanted: Raw, kept: Kept | None, tell: Tell
+) -> None:
     """Add everything that manifests, kustomizations and `rendered` charts describe."""
     charts = charts_of(tree, reading, config)
     clusters = frozenset(kind for cloud in registry.every() for kind in cloud.objects)
@@ -90,7 +94,7 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
         rendered_from = set(kustomized.sources if kustomized is not None else ())
         kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
     reader = Objects(among, reading.inventory, charts, wanted)
-    for source, read_objects in plain.in_turn():
+    for source, read_objects in plain.in_turn(tell):
         if source in plain.alone:
             own = kept if substituted is list and source not in reading.asked else None
             reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
@@ -99,8 +103,6 @@ def read(tree: Tree, config: Config, reading: Reading, rendered: list[Object], w
     reader.add_each(_dropping(made))
     reader.add_watchers()
     pod_groups.join(reading.inventory)
-    if kept is not None:
-        kept.end()
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
     reading.problems += found.problems
     reading.templates = grouped(found.templates, lambda source: os.path.dirname(source.path) or ".")

@@ -13,6 +13,7 @@ from kcheck.config.config import Config
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.reading import Kept, Reading
 from kcheck.model import NOWHERE, Autoscaler, Candidates, Cluster, Inventory, Raw, Sync, Thing, Workload
+from kcheck.text.deadline import Tell, no_progress
 from kcheck.text.files import system
 from kcheck.text.files.configurations import BLUEPRINTS, NAMED, SCRIPT
 from kcheck.text.files.patterns import matches
@@ -26,7 +27,9 @@ _HELM_ASKED = "settings of a repository do not run helm"
 _NOTHING_RAW = Raw()
 
 
-def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | None = None) -> Reading:
+def read(
+    tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | None = None, tell: Tell = no_progress
+) -> Reading:
     """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things.
 
     `kept` reuses what the previous run read of unchanged files.
@@ -37,7 +40,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     if before is None and (tree.folders or tree.plans or tree.units or written):
         from kcheck.inventory import terraform
 
-        terraform.read(tree, config, reading, wanted)
+        terraform.read(tree, config, reading, wanted, tell)
         if kept is not None:
             kept.keep_terraform(tree, reading)
     if tree.manifests or tree.kustomizations or tree.charts:
@@ -45,14 +48,11 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
 
         rendered = manifests.render_charts(tree, config, reading) if tree.charts else []
         if tree.manifests or tree.kustomizations or rendered:
-            manifests.read(tree, config, reading, rendered, wanted, kept)
+            manifests.read(tree, config, reading, rendered, wanted=wanted, kept=kept, tell=tell)
         if tree.charts:
             manifests.read_charts(tree, config, reading)
         reading.skipped += manifests.unrendered(reading)
     _configurations(tree, reading)
-    if reading.charts is not None:
-        reading.problems += reading.charts.problems
-        reading.sources += reading.charts.sources
     kustomized = map(os.path.dirname, tree.kustomizations)
     reading.inventory.rendered = frozenset((*tree.charts, *kustomized, *reading.templates))
     _assign_clusters(reading.inventory, config, [one.path for one in reading.skipped if one.what == registry.UNJUDGED])
@@ -63,6 +63,7 @@ def read(tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | No
     reading.skipped = [*tree.skipped, *reading.skipped]
     reading.finish()
     if kept is not None:
+        kept.end()
         kept.sources = {real: source for real, source in tree.sources.items() if source is not None}
     return reading
 

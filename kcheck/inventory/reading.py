@@ -52,7 +52,10 @@ class Reading(Struct):
     alone: set[Source] = set()
 
     def finish(self) -> None:
-        """Add the requested files, drop duplicates, and list skipped clusters first."""
+        """Add the requested files and those of charts, drop duplicates, and list skipped clusters first."""
+        if self.charts is not None:
+            self.problems += self.charts.problems
+            self.sources += self.charts.sources
         self.sources += sorted(self.asked, key=lambda source: source.path)
         self.sources = list(dict.fromkeys(self.sources))
         self.problems = list(dict.fromkeys(self.problems))

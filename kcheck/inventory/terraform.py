@@ -20,25 +20,27 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
+from kcheck.text.deadline import Tell
 from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Skipped
 from kcheck.text.values import Known, Unknown, known
 
 
-def read(tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
+def read(tree: Tree, config: Config, reading: Reading, wanted: Raw, tell: Tell) -> None:
     """Add everything the root modules of a tree declare and deploy, with raw resources if wanted."""
     inventory = reading.inventory
-    loader = Loader(tree, config)
+    loader = Loader(tree, config, tell)
     reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
     inventory.libraries = frozenset(root.configuration.folder for root in reading.roots if root.is_library)
     reading.blueprints = loader.written(_blueprints(tree))
     roots = [*reading.roots, *_plans(tree, reading), *reading.blueprints]
-    kinds = {root: root.kinds() for root in roots}
+    kinds = {root: root.kinds() for root in deadline.each(roots, "root modules", tell)}
     for cloud in registry.every():
         if cloud.resources and any(kind.startswith(cloud.resources) for own in kinds.values() for kind in own):
             begins = (*cloud.resources, *cloud.beside)
             own = [root for root in roots if any(kind.startswith(begins) for kind in kinds[root])]
+            tell(f"reading {cloud.name} in {len(own):,} of {len(roots):,} root modules")
             cloud.read(own, inventory)
             inventory.reservations += [one for root in own for one in _reservations(root, cloud)]
         for root in (root for root in roots if cloud.cache in kinds[root]):

@@ -47,10 +47,7 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The top of the repository."}}},
         "invocations": [
-            {
-                "executionSuccessful": not report.result.bugs,
-                "toolExecutionNotifications": list(_notifications(report)),
-            }
+            {"executionSuccessful": not report.result.bugs, "toolExecutionNotifications": list(_notifications(report))}
         ],
         "results": [_result(finding, index[finding.rule], key) for finding, key in fingerprints(findings)],
     }

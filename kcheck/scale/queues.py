@@ -390,8 +390,7 @@ def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
     """List the keys of a quota that name accelerators: by requests, by a device class, or otherwise."""
     of_gpus, cards = gpu_pattern(), names.cards()
     return mapped(
-        one.hard,
-        lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards),
+        one.hard, lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards)
     )
 
 

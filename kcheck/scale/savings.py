@@ -109,14 +109,10 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
         if pool.price is not None and nodes:
             kinds[pool.price] += nodes
     saving = Saving(
-        found=found,
-        nodes=sum(found.nodes),
-        node_time=_amount(autoscaler, found.node_time),
-        money=_amount(autoscaler, found.money),
-        unpriced=sum(found.nodes) - kinds.total(),
-        run_time=round(base.case.job.length),
-        rates=money.rates(kinds),
-    )
+        found=found, nodes=sum(found.nodes), node_time=_amount(autoscaler, found.node_time),
+        money=_amount(autoscaler, found.money), unpriced=sum(found.nodes) - kinds.total(),
+        run_time=round(base.case.job.length), rates=money.rates(kinds),
+    )  # fmt: skip
     return computed(autoscaler, saving)
 
 

@@ -14,6 +14,7 @@ from kcheck.terraform.filesystem import Files
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.scope import circular, unchosen_workspace
 from kcheck.terraform.variables import MANY, Variables, environments
+from kcheck.text import deadline
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
 from kcheck.text.files.tree import TERRAFORM, Folder, Tree
@@ -28,8 +29,9 @@ from kcheck.text.values import Known, Origin
 class Loader:
     """Parses each folder once and binds roots."""
 
-    def __init__(self, tree: Tree, config: Config) -> None:
+    def __init__(self, tree: Tree, config: Config, tell: deadline.Tell = deadline.no_progress) -> None:
         self.tree = tree
+        self._tell = tell
         self.config = config
         self.problems: list[Problem] = []
         self.skipped: list[Skipped] = []
@@ -63,7 +65,7 @@ class Loader:
         the settings are bound once. Raises ConfigError if a folder or variable file of the settings does not exist.
         """
         folders = [folder for folder in self.tree.folders if not self._copies.holds(folder.path)]
-        configurations = [self.configuration(folder) for folder in folders]
+        configurations = [self.configuration(folder) for folder in deadline.each(folders, "folders", self._tell)]
         by_root: dict[str, list[Environment]] = {}
         for environment in self.config.environments:
             if not self.tree.disk.is_folder(environment.root):

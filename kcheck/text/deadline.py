@@ -1,12 +1,15 @@
-"""End a run early: at its time limit, or when it is cancelled.
+"""Control a run: report its progress, and end it early at its time limit or when it is cancelled.
 
 Timers end it at once if the system has them; everything else is checked between units of work.
 """
 
 import time
 from _thread import get_ident  # threading takes 3 ms to import
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Collection, Iterator
+from typing import NoReturn, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Tell: TypeAlias = Callable[[str], None]
 
 _REPORT = 10.0
 """Seconds that the report may take at least."""
@@ -64,6 +67,18 @@ def check() -> None:
     check_cancelled()
     if _State.end is not None and time.monotonic() > _State.end:
         _end()
+
+
+def no_progress(text: str) -> None:
+    """Report no progress."""
+
+
+def each(units: Collection[T], what: str, tell: Tell) -> Iterator[T]:
+    """Yield units of work that are read; report the number before each, and raise if the run is over."""
+    for number, unit in enumerate(units, 1):
+        check()
+        tell(f"reading, {number:,} of {len(units):,} {what}")
+        yield unit
 
 
 def check_cancelled() -> None:

@@ -15,6 +15,7 @@ from kcheck.commands.fix import _Places
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.fix import fix
+from kcheck.text import deadline
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Severity
@@ -257,7 +258,7 @@ def test_a_finding_formerly_covered_by_another_is_not_new(write: Write) -> None:
     finding = outcome.fixed[0]
     own = next(rule for rule in rules.load() if rule.name == finding.rule)
     known = {"later": replace(own, unless=(finding.rule,)), "other": own}
-    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, linter.no_progress, None, known)
+    fixer = fix._Fixer(["."], Config(), ("safe",), (), Severity.INFO, None, deadline.no_progress, None, known)
     before = fixer.read({})
 
     def is_worse(rule: str) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from kcheck.inventory.manifests import PlainManifests
 from kcheck.kubernetes.objects import Kinds, holds_only
+from kcheck.text.deadline import no_progress
 from kcheck.text.text import Source
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_a_file_is_known_to_hold_only_some_kinds_without_parsing(text: str, *, o
 
 
 def in_turn(plain: PlainManifests) -> list[Object]:
-    return [item for _, read in plain.in_turn() for item in read()]
+    return [item for _, read in plain.in_turn(no_progress) for item in read()]
 
 
 def test_kinds_that_others_need_are_read_first() -> None:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from kcheck.api import Project
 from kcheck.commands import printing
 from kcheck.commands.cli import cli
 from kcheck.commands.options import complete_limits
+from kcheck.config.config import Config
 from kcheck.report import limit
+from kcheck.text import deadline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from tests.conftest import Write
 
 
 class Terminal(io.StringIO):
@@ -52,6 +62,54 @@ def test_a_dumb_terminal_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> No
     with printing.show_progress():
         time.sleep(0.05)
     assert screen.getvalue() == ""
+
+
+def test_progress_counts_folders_roots_and_manifests(write: Write) -> None:
+    cluster = 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n"
+    write({"a/main.tf": cluster, "b/main.tf": cluster, **{f"jobs/{name}.yaml": job for name in "cde"}})
+    told: list[str] = []
+    Project([], Config()).check(tell=told.append)
+    for what, many in (("folders", 2), ("root modules", 2), ("manifests", 3)):
+        found = [text for text in told if text.startswith("reading, ") and text.endswith(what)]
+        assert found == [f"reading, {number} of {many} {what}" for number in range(1, many + 1)]
+
+
+@pytest.mark.parametrize("command", ["check", "capacity", "simulate", "baseline"])
+def test_commands_that_read_show_progress_and_clear_it(
+    command: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write({"main.tf": 'resource "aws_eks_cluster" "a" {\n  name = "a"\n}\n'})
+    screen = Terminal()
+    monkeypatch.setattr(printing, "_PATIENCE", 0)
+    monkeypatch.setattr(printing, "_EVERY", 0)
+
+    def each(units: Collection[object], what: str, tell: Callable[[str], None]) -> Iterator[object]:
+        tell(f"reading {what}")
+        wait_for(screen, what)
+        yield from units
+
+    monkeypatch.setattr(deadline, "each", each)
+    monkeypatch.setattr(sys, "stderr", screen)
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main([command], standalone_mode=False)
+    assert screen.getvalue().count("\r\x1b[K") > 1
+    assert "\r\x1b[Kkcheck: reading folders, " in screen.getvalue()
+    assert screen.getvalue().rindex("root modules") < screen.getvalue().rindex("\r\x1b[K")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_progress_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(printing, "_PATIENCE", 0)
+    monkeypatch.setattr(printing, "_EVERY", 0.001)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with printing.show_progress() as tell:
+        tell("x" * 200)
+        wait_for(screen, "xx")
+    shown = max(map(len, screen.getvalue().split("\r\x1b[K")))
+    assert shown == min(79, columns - 1)
 
 
 def test_quick_runs_print_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,9 +204,7 @@ _WORD = regex(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
 
 
 _Dumper: type[yaml.SafeDumper] = type(
-    "_Dumper",
-    (getattr(yaml, "CSafeDumper", yaml.SafeDumper),),
-    {"ignore_aliases": lambda _self, _data: True},
+    "_Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {"ignore_aliases": lambda _self, _data: True}
 )
 """YAML dumper without aliases that writes multi-line strings as blocks."""
 

@@ -87,10 +87,7 @@ class ExampleRun:
         if not self.example.good:
             return []
         wrong = [
-            self._mistake(
-                "good",
-                f"`good` must be silent: {finding.span.exact_location} {finding.message}",
-            )
+            self._mistake("good", f"`good` must be silent: {finding.span.exact_location} {finding.message}")
             for finding in self.good.findings
             if finding.rule == self.rule.name
         ]

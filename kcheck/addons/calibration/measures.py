@@ -285,10 +285,7 @@ def _loops(recording: Recording) -> list[Measure]:
     each = (_median(large) - _median(small)) / (_nodes(large) - _nodes(small)) if apart else 0.0
     if each > 0:
         base = max(0.0, _median(small) - each * _nodes(small))
-        return [
-            Measure("loop", base, how),
-            Measure("loop_per_node", each, f"{_at(small)}, {_at(large)}"),
-        ]
+        return [Measure("loop", base, how), Measure("loop_per_node", each, f"{_at(small)}, {_at(large)}")]
     usual = large if _total(large) >= _total(small) else small
     if recording.step or apart:
         how = f"{how}; {_at(usual)}"

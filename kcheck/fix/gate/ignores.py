@@ -9,6 +9,7 @@ from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.engine.linter import Result
 from kcheck.engine.suppressions import COMMENT, parse_comment
+from kcheck.text import deadline
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES, Tree
 from kcheck.text.findings import Finding, Identity
@@ -46,7 +47,7 @@ def why_no_comments(tree: Tree, findings: Iterable[Finding]) -> list[str]:
 
 def plan_comments(
     tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str,
-    tell: Callable[[str], None] = linter.no_progress,
+    tell: Callable[[str], None] = deadline.no_progress,
 ) -> Silenced:  # fmt: skip
     """Plan ignore comments with a reason for some findings of a run, and check their effect.
 

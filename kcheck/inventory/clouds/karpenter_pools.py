@@ -20,12 +20,9 @@ SKU = "karpenter.azure.com/sku-name"
 ZONE = "topology.kubernetes.io/zone"
 INSTANCE_TYPE, CAPACITY = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type"
 _FAMILIES = (
-    "karpenter.k8s.aws/instance-family",
-    "karpenter.k8s.aws/instance-category",
-    "eks.amazonaws.com/instance-family",
-    "eks.amazonaws.com/instance-category",
-    "karpenter.azure.com/sku-family",
-)
+    "karpenter.k8s.aws/instance-family", "karpenter.k8s.aws/instance-category", "eks.amazonaws.com/instance-family",
+    "eks.amazonaws.com/instance-category", "karpenter.azure.com/sku-family",
+)  # fmt: skip
 GPU_FAMILIES = ("p", "g", "gr", "trn", "inf", "dl")
 """EC2 categories and families whose machines all have GPUs or other accelerators."""
 _ACCELERATORS = ("/gpu", "/neuron", "/neuroncore", "/neurondevice")

@@ -68,15 +68,9 @@ def _queue(item: Object) -> Iterable[model.Thing]:
         )  # fmt: skip
     elif item.kind == "Cohort":
         yield model.Queue(
-            own,
-            item.span,
-            item.kind,
-            name,
-            model.NOTHING,
-            cohort=_cohort(item),
-            flavors=_flavors(item),
+            own, item.span, item.kind, name, model.NOTHING, cohort=_cohort(item), flavors=_flavors(item),
             api=item.api_version,
-        )
+        )  # fmt: skip
     else:
         selector = yaml.get(item.root, "spec", "namespaceSelector")
         found: Value[str] = Known("", Origin((item.span,)))

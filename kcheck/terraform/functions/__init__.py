@@ -1,15 +1,6 @@
 """Terraform's functions, except those that need more than their arguments (try, can, file, templatefile)."""
 
-from kcheck.terraform.functions import (
-    collections,
-    dates,
-    encoding,
-    maps_and_sets,
-    network,
-    numeric,
-    patterns,
-    strings,
-)
+from kcheck.terraform.functions import collections, dates, encoding, maps_and_sets, network, numeric, patterns, strings
 from kcheck.terraform.functions.signature import Function
 
 FUNCTIONS: dict[str, Function] = {}

@@ -374,11 +374,8 @@ def _uuidv5(space: str, name: str) -> str:
     import uuid
 
     known = {
-        "dns": uuid.NAMESPACE_DNS,
-        "url": uuid.NAMESPACE_URL,
-        "oid": uuid.NAMESPACE_OID,
-        "x500": uuid.NAMESPACE_X500,
-    }
+        "dns": uuid.NAMESPACE_DNS, "url": uuid.NAMESPACE_URL, "oid": uuid.NAMESPACE_OID, "x500": uuid.NAMESPACE_X500,
+    }  # fmt: skip
     try:
         return str(uuid.uuid5(known.get(space) or uuid.UUID(space), name))
     except ValueError as error:

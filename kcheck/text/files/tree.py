@@ -117,7 +117,6 @@ class Tree:
         self.units: list[str] = []
         self.folders: list[Folder] = []
         self.skipped: list[Skipped] = []
-        self.count = 0
         self._programs: tuple[str, ...] = ()  # folders of programs that may make clusters
         self._manifests: set[Source] = set()  # those of the list: it would be searched 20,000 times in a large tree
         self.sources: dict[str, Source | None] = {}
@@ -271,7 +270,6 @@ class Tree:
                 self.charts.append(path)
             if not configurations.PROGRAMS.isdisjoint(names):
                 self._programs += (os.path.join(path, ""),)
-            self.count += len(names)
             for name in names:
                 self._add_found(os.path.join(path, name), name)
         if self._ignored and self._ignored.paths:

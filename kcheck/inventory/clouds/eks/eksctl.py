@@ -137,13 +137,9 @@ class _Config:
         if exists or not isinstance(zones, Known) or not isinstance(cidr, Known):
             return written
         network = model.Network(
-            f"{self.identity}/vpc",
-            self.place,
-            self.address,
-            self.folder,
-            model.NOTHING,
+            f"{self.identity}/vpc", self.place, self.address, self.folder, model.NOTHING,
             Known((cidr.value,), cidr.origin),
-        )
+        )  # fmt: skip
         self.inventory.networks.append(network)
         cut = Origin(cidr.origin.spans)  # who changes it changes the network
         blocks = subnet_blocks(cidr.value, len(zones.value))

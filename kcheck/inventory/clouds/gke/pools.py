@@ -115,14 +115,9 @@ def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
         return
     mps = equals(strategy, "MPS")
     yield Sharing(
-        f"{pool.id}/sharing",
-        pool.place,
-        slices=() if mps else (copies,),
-        mps=(copies,) if mps else (),
-        mig=NOTHING,
-        names=(_GPU,),
-        pool=pool,
-    )
+        f"{pool.id}/sharing", pool.place, slices=() if mps else (copies,), mps=(copies,) if mps else (), mig=NOTHING,
+        names=(_GPU,), pool=pool,
+    )  # fmt: skip
 
 
 # --- containerd
