@@ -6,6 +6,7 @@ import click
 
 from kcheck.api import Project
 from kcheck.commands import options, printing
+from kcheck.commands.check import command_line
 from kcheck.config.config import Config
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page
@@ -27,7 +28,7 @@ def command(paths: tuple[str, ...], config: Config, format_: str) -> None:
     with printing.show_progress() as project.tell:
         world = project.world
     if format_ == "html":
-        printing.page(capacity_page.as_html(world))
+        printing.page(capacity_page.as_html(world, command_line(click.get_current_context())))
     elif format_ == "svg":
         printing.page(_picture(world))
     else:

@@ -217,11 +217,13 @@ _OUTPUT = {
 
 
 def command_line(context: click.Context) -> str:
-    """Return the command line that reproduces the findings, safe to share in a report.
+    """Return the command line that reproduces the findings, safe to share in a report, and the commit it ran on.
 
     Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """
     import shlex
+
+    from kcheck.report.places import checked_out
 
     words = ["kcheck", context.info_name or ""]
     for word in _given(context, {param.name for param in context.command.params} - _OUTPUT):
@@ -234,7 +236,8 @@ def command_line(context: click.Context) -> str:
             words.append(f"{option}={shown}" if value else shown)
         else:
             words.append(word)
-    return shlex.join(words)
+    commit = checked_out(next(iter(context.params["paths"]), "."))
+    return f"{shlex.join(words)}{commit and f' ({commit})'}"
 
 
 def _given(context: click.Context, names: Collection[str | None]) -> list[str]:

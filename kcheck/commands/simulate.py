@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from kcheck.commands import options, printing
+from kcheck.commands.check import command_line
 from kcheck.config.config import Config, RunRequest
 from kcheck.engine import rules
 from kcheck.fix.what_if import savings
@@ -73,7 +74,8 @@ def command(
             text = (*simulation.as_text(one, printing.screen()), *(() if own is None else simulation.table(one, own)))
             printing.page((*([Line()] if number else []), *text))
     else:
-        printing.page(run_page.as_html(pairs) if format_ == "html" else simulation.as_json(pairs))
+        made = command_line(click.get_current_context())
+        printing.page(run_page.as_html(pairs, made) if format_ == "html" else simulation.as_json(pairs))
 
 
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Paths, rules and fingerprints of findings, as code forges expect them."""
+"""Paths, rules and fingerprints of findings, as code forges expect them, and what is checked out."""
 
 import hashlib
 import os
@@ -9,6 +9,7 @@ from functools import cache
 from kcheck.engine import rules
 from kcheck.engine.rule import Rule
 from kcheck.scale.world import World
+from kcheck.terraform.copies import remote, revision
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path, repository
 from kcheck.text.findings import Finding
@@ -27,6 +28,13 @@ def in_repository(shown: str) -> str:
 @cache
 def _top(folder: str) -> str:
     return repository(folder) or folder
+
+
+def checked_out(path: str) -> str:
+    """Return the repository that holds a path, and the commit that is checked out; empty without one."""
+    top = repository(path)
+    commit = revision(top) if top else ""
+    return f"{remote(top) or os.path.basename(top)}, commit {commit[:12]}" if commit else ""
 
 
 def by_name(world: World) -> dict[str, Rule]:

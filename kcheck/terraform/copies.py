@@ -29,6 +29,9 @@ _REPOSITORY = regex(
 _ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Repository hosts that Terraform recognises without `git::`."""
+_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REFERENCES = 10_000_000
+"""Bytes of a list of git's references."""
 
 
 class Address(NamedTuple):
@@ -187,6 +190,34 @@ def origin(config: bytes) -> Address | None:
     """Parse the URL of the remote `origin` in git's configuration; None without one."""
     found = _ORIGIN.search(config.decode("utf-8", "replace"))
     return parse_address(found[1]) if found else None
+
+
+def revision(folder: str) -> str:
+    """Return the commit recorded in git's own files; empty without one. No program is run."""
+    git = os.path.join(folder, ".git")
+    head = _text(os.path.join(git, "HEAD")).strip()
+    if not head.startswith("ref: refs/"):
+        return head if _COMMIT.fullmatch(head) else ""
+    name = head.removeprefix("ref: ")
+    if ".." in name.split("/"):
+        return ""
+    packed = (line.partition(" ") for line in _text(os.path.join(git, "packed-refs")).splitlines())
+    found = [_text(os.path.join(git, *name.split("/"))).strip(), *(commit for commit, _, ref in packed if ref == name)]
+    return next((commit for commit in found if _COMMIT.fullmatch(commit)), "")
+
+
+def _text(path: str, most: int = _REFERENCES) -> str:
+    """Read one of git's files; refuse pipes, which would block."""
+    try:
+        return system.head(path, most).decode("utf-8", "replace") if os.path.isfile(path) else ""
+    except OSError:
+        return ""
+
+
+def remote(folder: str) -> str:
+    """Return the path of the URL that a repository was cloned from, without its host; empty if unknown."""
+    address = origin(_text(os.path.join(folder, ".git", "config"), CONFIG).encode())
+    return address.path if address else ""
 
 
 def is_call_of(block: nodes.Block, configuration: Configuration) -> bool:

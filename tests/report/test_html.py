@@ -30,6 +30,7 @@ from tests.report import corpus
 from tests.report.page import Page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from kcheck.engine.linter import Result
@@ -347,6 +348,35 @@ def test_the_printed_command_line_has_no_secrets_and_no_local_paths(write: Write
     assert f"kcheck {__version__}, {today()}" in Page(text).text
     assert "hunter2" not in text
     assert str(folder) not in text
+
+
+@pytest.mark.parametrize("command", ["check", "capacity", "simulate"])
+def test_pages_name_the_day_the_commit_and_the_command(command: str, write: Write, git: Callable[..., str]) -> None:
+    write({"infra/main.tf": SUBNET})
+    git("add", ".")
+    git("commit", "-q", "-m", "one")
+    git("remote", "add", "origin", "git@example.com:platform/clusters.git")
+    text = Page(CliRunner().invoke(cli, [command, "infra", "--nodes", "9", "--format", "html"]).stdout).text
+    assert f"kcheck {__version__}, {today()}" in text
+    commit = git("rev-parse", "HEAD").strip()[:12]
+    assert f"kcheck {command} infra --nodes 9 (platform/clusters, commit {commit})" in text
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"HEAD": "ref: refs/../../../secret\n"},
+        {"HEAD": "<script>alert(1)</script>\n"},
+        {"HEAD": f"{'a' * 40}\n", "config": '[remote "origin"]\n\turl = https://user:hunter2@example.com/a/b\n'},
+        {"HEAD": f"{'a' * 40}\n", "config": '[remote "origin"]\n\turl = ext::sh -c touch% pwned\n'},
+    ],
+)
+def test_hostile_git_files_reach_no_page(files: dict[str, str], write: Write) -> None:
+    folder = write({"main.tf": SUBNET, **{f".git/{name}": text for name, text in files.items()}})
+    text = Page(printed()).text
+    assert not re.search(r"secret|alert|hunter2|touch|pwned", text)
+    assert (f"({folder.name}, commit {'a' * 12})" in text) == (len(files) > 1)
+    assert not (folder / "pwned").exists()
 
 
 def test_a_page_shows_a_limited_number_of_findings(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Checkouts of repositories: their commit, and a key that changes with every input of a check."""
+"""Keys of checkouts, which change with every input of a check."""
 
 import errno
 import os
@@ -8,42 +8,16 @@ from functools import cache
 
 from kcheck import __version__
 from kcheck.addons.fleet.listing import Repository
-from kcheck.terraform.copies import CONFIG, origin
+from kcheck.terraform.copies import remote
 from kcheck.text.bundled import PACKAGE, PROFILES, RULES
 from kcheck.text.files import folders, system
 from kcheck.text.files.disk import MAX_BYTES
-from kcheck.text.regex import regex
 
 _GIT = ".git"
-_COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_MOST_REFERENCES = 10_000_000
-"""Bytes of a list of references."""
 _MOST_ENTRIES, _MOST_BYTES = 200_000, 2_000_000_000
 """Of a checkout with a key: one that has more is checked each time."""
 _HEAD = 65_536
 """So much counts of a file that is too large to be read: what it is shows there."""
-
-
-def revision(folder: str) -> str:
-    """Return the commit recorded in git's own files; empty without one. No program is run."""
-    git = os.path.join(folder, _GIT)
-    head = _text(os.path.join(git, "HEAD")).strip()
-    if not head.startswith("ref: refs/"):
-        return head if _COMMIT.fullmatch(head) else ""
-    name = head.removeprefix("ref: ")
-    if ".." in name.split("/"):
-        return ""
-    packed = (line.partition(" ") for line in _text(os.path.join(git, "packed-refs")).splitlines())
-    found = [_text(os.path.join(git, *name.split("/"))).strip(), *(commit for commit, _, ref in packed if ref == name)]
-    return next((commit for commit in found if _COMMIT.fullmatch(commit)), "")
-
-
-def _text(path: str) -> str:
-    """Read one of git's files; refuse pipes, which would block."""
-    try:
-        return system.head(path, _MOST_REFERENCES).decode("ascii", "replace") if os.path.isfile(path) else ""
-    except OSError:
-        return ""
 
 
 class Keys:
@@ -99,20 +73,13 @@ def _content(path: str, name: str) -> tuple[str, int]:
         if stat.S_ISLNK(status.st_mode):
             return f"link {os.readlink(path)}", 0
         if stat.S_ISDIR(status.st_mode):
-            return f"folder {_origin(path) if name == _GIT else ''}", 0
+            return f"folder {remote(os.path.dirname(path)) if name == _GIT else ''}", 0
         if stat.S_ISREG(status.st_mode) and name != _GIT:  # that of a work tree says where it lies
             data = system.head(path, -1 if status.st_size <= MAX_BYTES else _HEAD)
             return f"file {status.st_size} {system.digest(data)}", len(data)
     except OSError as error:
         return f"unreadable {error.errno}", 0
     return "other", 0
-
-
-def _origin(git: str) -> str:
-    """Return the URL a repository was cloned from, by which module sources may refer to it."""
-    path = os.path.join(git, "config")
-    address = origin(system.head(path, CONFIG)) if os.path.isfile(path) else None
-    return address.path if address else ""
 
 
 def _digest(texts: Iterable[str]) -> str:

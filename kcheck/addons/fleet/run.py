@@ -9,10 +9,11 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from kcheck.addons.fleet import process
-from kcheck.addons.fleet.checkout import Keys, revision
+from kcheck.addons.fleet.checkout import Keys
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Kept, Outcome, Task
 from kcheck.config.config import today
+from kcheck.terraform.copies import revision
 from kcheck.text.regex import regex
 
 _ADDRESS = regex(r"(?:tcp|tls|wss?|ucxx?)://[^/]+:\d{1,5}")

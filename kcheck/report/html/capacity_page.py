@@ -28,7 +28,7 @@ _MOST = 300
 """Rows per cluster: limits with a number, and limits without one."""
 
 
-def as_html(world: World) -> str:
+def as_html(world: World, command_line: str = "") -> str:
     """Render a page with a section per cluster."""
     clusters = world.inventory.clusters
     sections = [
@@ -43,7 +43,8 @@ def as_html(world: World) -> str:
         if clusters
         else "No cluster found here"
     )
-    return document.page(Head(title, _ABOUT, document.contents("Clusters", parts)), sections, age_lines(world))
+    head = Head(title, _ABOUT, document.contents("Clusters", parts))
+    return document.page(head, sections, (command_line, *age_lines(world)))
 
 
 def _reach(cluster: Cluster, world: World) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kcheck import __version__
-from kcheck.config.config import today
 from kcheck.report import capacity
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
@@ -53,7 +51,7 @@ def render(report: Report) -> str:
     sections = [Section("Limits", limits, "limits")] if found else []
     sections.append(Section("Findings", _findings(report, by_rule, found), "findings"))
     sections.append(Section("Not judged", _not_judged(report), "not-judged"))
-    footer = (f"kcheck {__version__}, {today()}", report.command_line, *age_lines(result.world, report.findings))
+    footer = (report.command_line, *age_lines(result.world, report.findings))
     return document.page(Head(_title(found, report), "", head), sections, footer, is_filtered=True)
 
 

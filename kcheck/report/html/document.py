@@ -10,6 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck import __version__
+from kcheck.config.config import today
 from kcheck.text.control_characters import visible
 from kcheck.text.regex import regex
 from kcheck.text.units import clipped
@@ -59,13 +61,13 @@ class Head(NamedTuple):
 
 
 def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
-    """Render a page; only one that `is_filtered` has a script."""
+    """Render a page that ends with version and day; only one that `is_filtered` has a script."""
     style = _variables() + _bundled("chart.css") + _bundled("style.css")
     style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
     policy = _POLICY if script else _POLICY.replace("script-src '{script}'; ", "")
     made = markup(
-        "page.html", head=head, sections=list(sections), footer=list(footer),
+        "page.html", head=head, sections=list(sections), footer=[f"kcheck {__version__}, {today()}", *footer],
         policy=policy.format(script=_hash(script), style=_hash(style)), style=trusted(style), script=trusted(script),
     )  # fmt: skip
     return f"{made}\n"

@@ -28,7 +28,7 @@ GUIDE = f"{HOME}/docs/simulate.md"
 """Documentation of the model's accuracy."""
 
 
-def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) -> str:
+def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]], command_line: str = "") -> str:
     """Render a page with a section per run, with savings of fixes if asked for (not None)."""
     roots = capacity.roots([run.scenario.cluster for run, _ in pairs])
     sections = [
@@ -40,7 +40,7 @@ def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]]) ->
     parts = [
         (one.name, f"{one.title}: {simulation.end_text(run)}") for one, (run, _) in zip(sections, pairs, strict=True)
     ]
-    return document.page(Head(title, _ABOUT, document.contents("Runs", parts)), sections)
+    return document.page(Head(title, _ABOUT, document.contents("Runs", parts)), sections, (command_line,))
 
 
 def _body(outcome: SimulationResult, savings: list[FixSaving] | None, name: str) -> Markup:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.addons.fleet import checkout
-from kcheck.addons.fleet.checkout import Keys, revision
+from kcheck.addons.fleet.checkout import Keys
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import Settings
 from kcheck.config.config import Environment
+from kcheck.terraform.copies import revision
 from kcheck.text.files.disk import MAX_BYTES
 
 if TYPE_CHECKING:

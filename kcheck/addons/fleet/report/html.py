@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kcheck import __version__
 from kcheck.report.html import document
 from kcheck.report.html.document import Head, Picture, Section
 from kcheck.text.units import counted
@@ -31,7 +30,7 @@ def html(report: Report) -> str:
     """Render the report as a page; the same numbers give the same bytes."""
     body = document.markup("fleet_head.html", lines=report.lines, numbers=document.numbers(report.numbers))
     sections = [Section(part.title, _body(part), part.name) for part in report.parts]
-    return document.page(Head(report.title, report.about, body), sections, [f"kcheck {__version__}"])
+    return document.page(Head(report.title, report.about, body), sections)
 
 
 def _body(part: Part) -> Markup:
