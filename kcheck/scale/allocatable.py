@@ -1,5 +1,7 @@
-"""Allocatable CPU and memory of the nodes of a pool, by machine type."""
+"""Allocatable CPU and memory of the nodes of a pool, by machine type, and the labels that pods select."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -9,19 +11,16 @@ from msgspec import Struct
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.reserved import GI, Node, Reserved, taken
 from kcheck.inventory.clouds import registry
-from kcheck.model import NOTHING, NodePool
+from kcheck.model import NOTHING, NodePool, PodTemplate
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.units import minor_version, quantity
-from kcheck.text.values import Known, Unknown, Value, known
+from kcheck.text.values import Known, Unknown, Value, known, sure
 
 _THRESHOLD = "memory.available"
 
 
 class Room(Struct, frozen=True):
-    """Size of a machine, and bounds of what it leaves to pods: CPU in millicores, memory in bytes.
-
-    `memory` is 0 if unknown.
-    """
+    """Size of a machine, and what it leaves to pods: CPU in millicores, memory in bytes, 0 if unknown."""
 
     machine: str
     vcpus: int
@@ -96,3 +95,21 @@ def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object,
     if any(isinstance(part, Unknown) for part in parts):
         return (pool,)
     return tuple(sorted((known(own.labels) or {}).items())), *map(known, parts[1:]), slots, rooms(pool)
+
+
+def labels(pools: Iterable[NodePool]) -> dict[str, dict[str, str]]:
+    """Return the known labels of pools: values by key and pool."""
+    result: dict[str, dict[str, str]] = defaultdict(dict)
+    for pool in pools:
+        for key, value in (known(pool.scheduling.labels) or {}).items():
+            result[key][pool.id] = value
+    return result
+
+
+def selected(template: PodTemplate, pools: list[NodePool], known_labels: dict[str, dict[str, str]]) -> list[NodePool]:
+    """Leave out pools whose labels certainly differ from those that pods select."""
+    terms = sure(template.selection) or ()
+    wanted = [one for one in (terms[0] if len(terms) == 1 else ()) if one.operator == "In"]
+    pairs = [(one.values, known_labels.get(one.key, {})) for one in wanted]
+    refused = {name for values, own in pairs for name, value in own.items() if value not in values}
+    return [pool for pool in pools if pool.id not in refused] if refused else pools

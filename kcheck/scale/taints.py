@@ -47,7 +47,7 @@ def taint(template: PodTemplate, world: World) -> str | None:
     found = need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
         return None  # nodes of other kinds may come
-    return _tainted_only(template, found) or None
+    return _tainted_only(template, world.pools.selected(template, found)) or None
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:

@@ -55,7 +55,8 @@ def refusal(template: PodTemplate, world: World) -> Refusal | None:
         return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
-    fits, missing = (world.pools.fit(template, pool) for pool in pools), None
+    near = world.pools.selected(world.pools.bound(template), pools)
+    fits, missing = (world.pools.fit(template, pool) for pool in near), None
     for fit in () if few else (one for one in fits if one.fits is not False or one.kind not in ("label", "gpus")):
         if fit.kind != "gpus" or fit.missing is None:  # a pool takes them, or may
             if_set(template.gpus)

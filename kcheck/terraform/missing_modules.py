@@ -38,10 +38,7 @@ _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?
 def find(
     source: str, constraint: str, inputs: Set[str], locked: Callable[[], dict[str, str]]
 ) -> Configuration | str | None:
-    """Find the skeleton of a call, or why there is none; None for other kinds of sources.
-
-    The version comes from the constraint, then the locked providers, then the inputs used.
-    """
+    """Find the skeleton of a call, or why there is none; None for other kinds of sources."""
     registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(canonical(source))
     module = _published_as(canonical(source))
     if module is None and repository is not None and repository[1].lower() in _whole():
@@ -65,10 +62,7 @@ def _published_as(source: str) -> ModuleEntry | None:
 
 
 def copy_of(configuration: Configuration) -> Configuration | None:
-    """Find the skeleton of the module that a folder copies, recognised by its variables.
-
-    A folder that calls the module passes on its variables and is not a copy.
-    """
+    """Find the skeleton of the module that a folder without calls of it copies, recognised by its variables."""
     declared = configuration.variables.keys()
     for module in profiles.modules().values():
         if module["declares"] and all(name in declared for name in module["declares"]):
@@ -173,10 +167,7 @@ def may_make(block: nodes.Block, source: str) -> str:
 
 
 def skipped(roots: Iterable[Module], clusters: tuple[str, ...]) -> Iterator[Skipped]:
-    """Yield unread modules that may create clusters, node pools or networks, once per source.
-
-    Networks alone count only beside resources whose types begin with one of `clusters`, or beside other unread modules.
-    """
+    """Yield unread modules that may create clusters, pools or, beside `clusters` or others, networks, once a source."""
     found: dict[str, tuple[str, nodes.Block, bool]] = {}
     for root in roots:
         for _caller, block, told in root.unread():

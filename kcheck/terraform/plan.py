@@ -175,10 +175,7 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """Combine a planned value with its unknown and sensitive parts.
-
-        A value the provider will choose counts as absent, as in code, if its code is settled.
-        """
+        """Combine a planned value with its unknown parts; what the provider will choose counts as absent."""
         if any(part is True for part in secret):
             known = Known(None, Origin((node.span if node else self.span,)))
             return concealed(known, f"{self.address}.{name} is sensitive")

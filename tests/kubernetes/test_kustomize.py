@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -348,9 +347,7 @@ def test_kustomizations_that_multiply_are_stopped(check: Check) -> None:
         for side in "xy":
             below = [f"../../{level - 1}/{s}" for s in "xy"] if level > 1 else ["../../0"]
             files[f"{level}/{side}/kustomization.yaml"] = f"resources: {below}\nnamePrefix: {side}-\n".replace("'", "")
-    begin = time.perf_counter()
-    assert notes(check(files))
-    assert time.perf_counter() - begin < 60
+    assert notes(check(files))  # of 2 ** 39 paths
 
 
 def test_a_long_chain_of_kustomizations_is_stopped(check: Check) -> None:

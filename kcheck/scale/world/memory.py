@@ -18,10 +18,7 @@ class Memory:
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Cache the results of a function in the `Memory` that is its first or its last argument.
-
-    NotKnown is cached too, and raised again.
-    """
+    """Cache results, NotKnown too, in the `Memory` that is the first or the last argument."""
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:

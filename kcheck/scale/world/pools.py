@@ -188,8 +188,17 @@ class Pools(Memory):
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
             return self._inventory.unknown_cluster(workload)
-        found = [(pool, self.fit(template, pool).fits) for pool in need(self.all_of_cluster(cluster))]
+        pools = self.selected(self.bound(template), need(self.all_of_cluster(cluster)))
+        found = [(pool, self.fit(template, pool).fits) for pool in pools]
         return Known([(pool, bool(fits)) for pool, fits in found if fits is not False], Origin((workload.place,)))
+
+    def selected(self, template: PodTemplate, pools: list[NodePool]) -> list[NodePool]:
+        """Leave out pools whose labels certainly differ from those that pods select."""
+        return allocatable.selected(template, pools, self._labels)
+
+    @cached_property
+    def _labels(self) -> dict[str, dict[str, str]]:
+        return allocatable.labels(self._inventory.pools)
 
     def fitting(self, template: PodTemplate) -> list[NodePool]:
         """List the pools that pods fit; none if pools may be missing."""
@@ -280,7 +289,7 @@ class Pools(Memory):
         return [pool for pool in found if not equals(pool.mode, "System")] or found
 
     def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
-        return [pool for pool in pools if any(self.fit(one, pool).fits is not False for one in templates)]
+        return [pool for pool in pools if any(self.may_land(one, pool) for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may run on a pool if its nodes are large enough."""

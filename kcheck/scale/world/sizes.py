@@ -282,11 +282,7 @@ class Images:
 
     @cached_property
     def every(self) -> list[Uses]:
-        """Images of each cluster, or of each file without a known cluster, with their uses.
-
-        The first use runs on the most nodes; uses with a login come last. Unknown numbers of nodes rank below the
-        number that matters, and above all smaller ones.
-        """
+        """Images of each cluster, or file without one: most nodes first, those with a login last."""
         matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
 
         def order(use: tuple[Workload, Image]) -> tuple[bool, int, bool]:

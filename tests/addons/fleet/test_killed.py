@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,10 +78,8 @@ def test_a_killed_run_resumes_where_it_stopped(
 ) -> None:
     with start(COMMAND, fleet) as process:
         left = in_the_middle(process, fleet / "out")
-        begin = time.monotonic()
         os.killpg(process.pid, number)  # as a terminal does
         _, errors = process.communicate()
-    assert time.monotonic() - begin < 10
     assert process.returncode == status
     assert "Traceback" not in errors
     for one in left:
