@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import ceil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,3 +104,16 @@ def test_a_printed_page_shows_all_parts(chromium: Browser, printed: Callable[[st
     for name in COMMANDS:
         with browser.shown(chromium, printed(name), PAPER) as one:
             assert one.found("hidden", "details > *, table, tr, td, svg, section") == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_printed_pages_are_filled(name: str, printed: Callable[[str], Path], chromium: Browser) -> None:
+    """A picture or a card that moves to the next sheet leaves no half-empty one behind."""
+    page = chromium.new_page(viewport={"width": 718, "height": 1047})  # A4 within margins of a centimetre
+    page.emulate_media(media="print")
+    page.goto(printed(name).as_uri())
+    height = page.evaluate("document.body.scrollHeight")
+    pdf = page.pdf(format="A4", margin={"top": "1cm", "bottom": "1cm", "left": "1cm", "right": "1cm"})
+    page.close()
+    sheets = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert sheets <= ceil(1.1 * height / 1047)
