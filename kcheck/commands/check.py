@@ -35,8 +35,8 @@ UNCHANGED = "kcheck: no relevant changes."
 @options.former("--add-ignores", "kcheck ignore REASON")
 @options.former("--statistics", "kcheck check --format statistics", is_flag=True)
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=None,
-    help="Output format.  [default: text; github if GITHUB_ACTIONS is set]",
+    "--format", "format_", type=click.Choice(FORMATS), default=None, metavar="FORMAT",
+    help=f"Output format: {', '.join(FORMATS)}.  [default: text; github if GITHUB_ACTIONS is set]",
 )  # fmt: skip
 @click.option(
     "-o", "--output-file", "files", multiple=True, metavar="FORMAT=FILE",

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from kcheck.api import Project
 from kcheck.commands import printing
-from kcheck.commands.cli import cli
+from kcheck.commands.cli import COMMANDS, cli
 from kcheck.commands.options import complete_limits
 from kcheck.config.config import Config
 from kcheck.report import limit
@@ -182,3 +182,9 @@ def test_the_program_itself_completes_words() -> None:
     environment = {"_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": "kcheck ca", "COMP_CWORD": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[1] == "capacity"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_eighty_columns(name: str) -> None:
+    text = CliRunner().invoke(cli, [name, "--help"], terminal_width=80).stdout
+    assert max(map(len, text.splitlines())) <= 80
