@@ -334,7 +334,16 @@ def test_a_file_whose_name_mentions_generation_is_fixed(write: Write) -> None:
 
 @pytest.mark.parametrize(
     "folder",
-    ["BACKUP-BEFORE-MAY", "old-terraform", "_archived/aks", "aks/OLD", "main_old", "tests/aks", "test/fixtures/a"],
+    [
+        "BACKUP-BEFORE-MAY",
+        "old-terraform",
+        "_archived/aks",
+        "aks/OLD",
+        "main_old",
+        "tests/aks",
+        "test/fixtures/a",
+        "site/v0.18/aks",
+    ],
 )
 def test_old_copies_and_tests_are_not_changed(folder: str, write: Write) -> None:
     write({f"{folder}/main.tf": AKS, "backup/main.tf": AKS, "folder/main.tf": AKS, "golden/main.tf": AKS})

@@ -242,6 +242,17 @@ def test_idle_nodes_of_small_clusters_are_not_worth_a_line(most: int, told: bool
     assert ("idle-nodes-kept-long" in found, "delay-after-failure" in found) == (told, told)
 
 
+DISKS = LIBRARY.replace("REQUIRED", '  default = "train"').replace(
+    "  autoscaling {", '  node_config {\n    disk_type = "pd-standard"\n  }\n\n  autoscaling {'
+)
+
+
+@pytest.mark.parametrize(("most", "told"), [(10, False), (11, True)])
+def test_disks_of_a_few_nodes_are_not_worth_a_line(most: int, told: bool, check: Check) -> None:
+    found = rules_of(check({"main.tf": DISKS.replace("1000", str(most))}))
+    assert ("slow-boot-disk" in found) is told
+
+
 ROOM = """
 resource "aws_eks_cluster" "main" {
   name = "train"

@@ -385,8 +385,10 @@ _GENERATED = regex(
     rb"(?:do not (?:edit|modify|change)|automatically generated|auto-?generated|generated (?:by|from))\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_KEPT = regex(r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*|fixtures")
-"""Name of a folder nothing runs on: kept for a while, or tests of a module; `test` may be a stage."""
+_KEPT = regex(
+    r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*|fixtures|v\d+\.\d+"
+)
+"""Name of a folder nothing runs on: kept, of an old version, or tests of a module; `test` may be a stage."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 
