@@ -1,7 +1,7 @@
 -- What has changed since each repository was last checked: clusters that got worse or better, new and gone findings?
--- A repository is compared with the last run before in which all of it was checked, whatever it was called then: a name
--- that is no longer listed and had the same folder or commit is the same repository. If it is not fully checked now,
--- nothing is gone.
+-- A repository is compared with the last earlier run that checked all of it. A renamed repository stays the same: a name
+-- that is no longer listed and had the same folder or commit. If a repository is not fully checked now, none of its
+-- findings counts as gone.
 WITH RECURSIVE last AS (SELECT max(run) AS run FROM runs),
 previous AS (SELECT max(run) AS run FROM runs WHERE run < (FROM last)),
 now AS (SELECT repository FROM repositories JOIN last USING (run)),

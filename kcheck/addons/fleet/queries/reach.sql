@@ -1,6 +1,6 @@
 -- Which clusters stop before their target, and which limit stops them first?
--- The worst first; clusters whose target or reach is not known come last. If reaches is unknown, percent_at_most is of
--- first_limit_at. A limit that is not before the target has no move.
+-- The worst clusters come first, clusters with an unknown target or reach last. If reaches is unknown, percent_at_most
+-- is computed from first_limit_at. A limit that is not before the target has no move.
 WITH last AS (SELECT max(run) AS run FROM runs)
 SELECT
     r.owner,

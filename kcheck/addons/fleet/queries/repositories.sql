@@ -1,6 +1,6 @@
 -- Which repositories failed or were checked in part, and which of the others are slow?
--- All that are not fully checked, and the 20 that took longest when they were last checked rather than taken over
--- unchanged.
+-- All repositories that are not fully checked, and the 20 slowest others; the time is of their last real check, not of
+-- a run that found them unchanged.
 WITH last AS (SELECT max(run) AS run FROM runs),
 checks AS (
     SELECT

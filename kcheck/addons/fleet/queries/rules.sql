@@ -1,6 +1,6 @@
 -- Which rules find most, and how long have their findings been there?
--- A finding is first seen in the first run that has its fingerprint in its repository, whatever the repository was
--- called then: a name that is no longer listed and had the same folder or commit is the same repository.
+-- A finding is as old as the first run that has its fingerprint in its repository. A renamed repository stays the same:
+-- a name that is no longer listed and had the same folder or commit.
 WITH RECURSIVE last AS (SELECT max(run) AS run FROM runs),
 now AS (SELECT repository FROM repositories JOIN last USING (run)),
 marks AS (

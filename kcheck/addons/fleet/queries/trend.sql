@@ -1,6 +1,6 @@
 -- Is it getting better: how many clusters stop, how many findings are there and what is wasted, run by run?
--- Clusters of repositories that a run could not check are in none of its other numbers: clusters_not_seen is how many
--- of them there were when they were last checked.
+-- If a run could not check a repository, no other number counts its clusters. clusters_not_seen is their number at the
+-- repository's last check.
 WITH counted AS (
     SELECT
         run,
