@@ -1,4 +1,4 @@
-"""The hooks, as pre-commit installs and runs them: what stops a commit, what passes, what costs nothing."""
+"""The hooks, installed and run by pre-commit: which commits stop, pass or start nothing."""
 
 from __future__ import annotations
 

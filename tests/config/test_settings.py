@@ -1,4 +1,4 @@
-"""kcheck.yaml and [tool.kcheck]: where they are found, what they change, what is refused."""
+"""kcheck.yaml and [tool.kcheck]: their discovery, effect and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck fix` as its users meet it: what it writes, holds back, refuses and says, and how it exits."""
+"""`kcheck fix` from the user's side: written, withheld and refused fixes, messages, exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All fixes at once, on the examples of all rules: what is offered works, also beside other fixes."""
+"""All fixes at once on the examples of all rules: every offered fix works next to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which file a fix goes into: flags, values of charts, overlays and bases of Kustomize; what no fix reaches is told."""
+"""The file that a fix edits: flags, chart values, overlays and bases of Kustomize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes: where each value is written decides what changes; every other byte stays."""
+"""Fixes change a value where it is written; every other byte stays."""
 
 from __future__ import annotations
 

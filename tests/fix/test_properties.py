@@ -1,4 +1,4 @@
-"""Properties of fixes over generated trees: what they may touch, and that they are done when they are done."""
+"""Properties of fixes over random trees: the lines they may change, and that they finish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes that are not made where a person has to look first: the finding stays, and its help says why."""
+"""Withheld fixes: a person must look first, so the finding stays and its help says why."""
 
 from __future__ import annotations
 

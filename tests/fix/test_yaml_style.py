@@ -1,4 +1,4 @@
-"""How fixes are written into manifests: as the people wrote who wrote the rest, and nowhere else."""
+"""Fixes of manifests keep the style of the file and change nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is generated for ACK: versions, engines and registries by what the intent says, and refusals where walls are."""
+"""Clusters generated for ACK: versions, engines, registries, and refusals at walls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is generated for AKS alone: pools for InfiniBand, the topology of machines, Lustre, names, the API server."""
+"""Parts generated for AKS only: InfiniBand pools, machine topology, Lustre, names, the API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What templates are filled with: nothing that no template names, and nothing that a cloud says otherwise in silence."""
+"""Variables of templates: every one is used, and no cloud overrides one silently."""
 
 from __future__ import annotations
 

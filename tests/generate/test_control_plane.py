@@ -1,4 +1,4 @@
-"""What self-managed clusters get by size, and what Karpenter's pools are made of."""
+"""Settings of self-managed clusters by size, and the pools of Karpenter."""
 
 from __future__ import annotations
 

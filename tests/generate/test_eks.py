@@ -1,4 +1,4 @@
-"""What is AWS' own in generated clusters: the file system for checkpoints, names, interfaces, the API server."""
+"""Parts of generated clusters only on AWS: checkpoint file system, names, interfaces, API server."""
 
 from __future__ import annotations
 

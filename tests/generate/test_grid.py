@@ -1,4 +1,4 @@
-"""What is generated, over a grid of intents: silent, decided, large enough, well-formed; and one to read."""
+"""Clusters generated over a grid of intents: no findings, fully decided, large enough, well-formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sets self-managed clusters up, and what is between their GPUs."""
+"""Installers of self-managed clusters, and the networks between their GPUs."""
 
 from __future__ import annotations
 

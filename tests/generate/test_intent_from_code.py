@@ -1,4 +1,4 @@
-"""What an intent takes from existing code, and what it says of the rest: nothing is invented."""
+"""Intents read from existing code: nothing is invented, and missing fields are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same cluster on other clouds: machines that do the same work, and what differs."""
+"""The same cluster on other clouds: equivalent machines, and the differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The price of starting jobs as a whole is simulated for the generated cluster, and left out where that says nothing."""
+"""The simulated price of starting jobs as a whole, in the README of a generated cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a run gives what is read anew."""
+"""An incremental read equals a fresh read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a placeholder is unknown, not what stands there: in numbers, names, labels, and parts of images."""
+"""Placeholders are unknown values: in numbers, names, labels and parts of images."""
 
 from __future__ import annotations
 

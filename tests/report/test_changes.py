@@ -1,4 +1,4 @@
-"""What a change does to each cluster: reach and price, in comments on pull requests."""
+"""Changes of reach and price per cluster, in comments on pull requests."""
 
 from __future__ import annotations
 

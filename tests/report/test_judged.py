@@ -1,4 +1,4 @@
-"""What `check` says of what it judged, of what it could not judge, and of how to give what is missing."""
+"""The report on what `check` judged, could not judge, and which inputs are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladder of limits: every rung stands at its number, and what has none is not drawn."""
+"""The picture of limits: each is at its number, and limits without a number are not drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs as people write them: what is told of them, and what is left alone."""
+"""Jobs as people write them: reported mistakes, and cases left alone."""
 
 from __future__ import annotations
 

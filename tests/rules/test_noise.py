@@ -1,4 +1,4 @@
-"""What looks like a mistake and is none, or is nobody's wish: silence, or an info."""
+"""Code that only looks like a mistake: no finding, or an info."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs say of nodes, priorities and quotas, against the pools and classes that they meet."""
+"""Nodes, priorities and quotas of jobs, against existing pools and classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spot pools and the pods on them: where the rules must keep quiet, and what they must not miss."""
+"""Spot pools and their pods: cases that rules must report, and cases they must not."""
 
 from __future__ import annotations
 

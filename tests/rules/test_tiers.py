@@ -1,4 +1,4 @@
-"""Tiers of jobs: what the highest one is guaranteed beside the lower ones."""
+"""Tiers of jobs: guaranteed resources of the highest tier."""
 
 from __future__ import annotations
 

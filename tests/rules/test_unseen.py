@@ -1,4 +1,4 @@
-"""What mistakes put back into generated clusters left unseen at first, each in its smallest form."""
+"""Mistakes that rules once missed in generated clusters, each in its smallest form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes leave to pods: by cloud, by the configuration of their kubelets, beside DaemonSets."""
+"""Resources that nodes leave to pods: by cloud, kubelet configuration and DaemonSets."""
 
 from __future__ import annotations
 

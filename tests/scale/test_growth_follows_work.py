@@ -1,4 +1,4 @@
-"""Which pools take more nodes: those that the jobs fit, else those with accelerators, else what is autoscaled."""
+"""Pools that take more nodes: pools the jobs fit, else pools with accelerators, else autoscaled ones."""
 
 from __future__ import annotations
 

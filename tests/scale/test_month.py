@@ -1,4 +1,4 @@
-"""What a month costs: nodes, disks, the control plane and NAT gateways, each with what its price is of."""
+"""Monthly cost: nodes, disks, the control plane and NAT gateways, each with its price."""
 
 from __future__ import annotations
 

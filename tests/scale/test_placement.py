@@ -1,4 +1,4 @@
-"""Where pods land: on pools of each cloud by labels, taints, spot, GPUs and vCPUs, and on what part of a card."""
+"""Pools that pods land on: by labels, taints, spot, GPUs and vCPUs; shared GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many nodes may be not ready: worked out, and never so many that the safety is off."""
+"""Recommended numbers of tolerated NotReady nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known around one value that is not: collections, members, choices. A value for it never contradicts that."""
+"""Known parts around one unknown value: collections, members, choices; no value contradicts them."""
 
 from __future__ import annotations
 

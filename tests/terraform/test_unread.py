@@ -1,4 +1,4 @@
-"""Modules whose code is not there: said once where it matters, and judged by what their arguments plainly say."""
+"""Modules without code: reported once, and judged by their arguments."""
 
 from __future__ import annotations
 

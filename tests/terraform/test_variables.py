@@ -1,4 +1,4 @@
-"""Where variables get their values from, and what is said when one has none."""
+"""Sources of variable values, and reports on missing values."""
 
 from __future__ import annotations
 

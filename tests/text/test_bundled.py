@@ -1,4 +1,4 @@
-"""What a wheel has compiled is what is written, and whatever cannot be read is read as it is written."""
+"""Compiled data of a wheel equals the YAML; damaged data falls back to the YAML."""
 
 from __future__ import annotations
 

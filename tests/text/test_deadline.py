@@ -1,4 +1,4 @@
-"""The end of a run whose time is over: raised once, by the timer or between two units of work."""
+"""The deadline of a run: raised once, by the timer or between two units of work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers: what acts or cannot be seen is an escape, and honest text stays as it is."""
+"""Text of strangers: control and invisible characters are escaped, harmless text stays."""
 
 from __future__ import annotations
 

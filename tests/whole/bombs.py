@@ -1,4 +1,4 @@
-"""Input made to fill the memory or never to end: each in a few lines, by name."""
+"""Inputs that would exhaust memory or never end, each in a few lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers may write: no command ends with 3, whatever stands in the files."""
+"""Hostile content of files: no command ends with 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers wrote acts on no terminal, in no log of a CI job, and in no viewer: the raw bytes of every command."""
+"""Text of strangers cannot control a terminal, a CI log or a viewer: raw output of every command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is loaded at start. Who imports whom is in test_floors.py."""
+"""Modules loaded at start. test_floors.py tests who imports whom."""
 
 from __future__ import annotations
 

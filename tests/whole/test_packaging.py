@@ -1,4 +1,4 @@
-"""What is installed with kcheck, and where it cannot be."""
+"""Packages, images and promises of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people at a terminal see while they wait, and what they can complete."""
+"""Progress on a terminal, and shell completion."""
 
 from __future__ import annotations
 

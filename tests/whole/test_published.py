@@ -1,4 +1,4 @@
-"""The page of published figures: what its table says is what kcheck prints, near what was published."""
+"""The page of published figures: its table equals kcheck's output, near the published numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--timeout: what was found in time is reported, what was not judged is said, and the exit status is 3."""
+"""--timeout: earlier findings are reported, unchecked objects are named, the exit status is 3."""
 
 from __future__ import annotations
 

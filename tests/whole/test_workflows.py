@@ -1,4 +1,4 @@
-"""What GitHub runs and shows: workflows, issue forms, notes of a release. Nothing here asks GitHub."""
+"""GitHub workflows, issue forms and release notes. No test contacts GitHub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies without an API server: the runtime of the rules, with what only the API server has written in Python."""
+"""Policies evaluated without an API server: CEL with the API server's own functions in Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = MappingProxyType({
 
 
 def evaluate(text: str, data: Mapping[str, object]) -> object:
-    """The value of an expression of a policy.
+    """Evaluate an expression of a policy.
 
     Raises:
         RuntimeError: it fails.
@@ -52,7 +52,7 @@ def evaluate(text: str, data: Mapping[str, object]) -> object:
 
 
 def refusals(policy: Manifest, item: Manifest, values: Mapping[str, str]) -> list[str]:
-    """What a policy says of an object; nothing where it takes it, or is not about it."""
+    """List the messages of a policy about an object; none if it accepts or does not match the object."""
     spec: Any = policy["spec"]
     if not _matches(spec["matchConstraints"]["resourceRules"], item):
         return []

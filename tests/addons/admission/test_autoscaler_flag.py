@@ -1,4 +1,4 @@
-"""Policies go by the flags of the autoscaler that is in the code."""
+"""Exported policies use the autoscaler flags in the code."""
 
 from __future__ import annotations
 

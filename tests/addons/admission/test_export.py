@@ -1,4 +1,4 @@
-"""`kcheck export admission`: what is printed, and what is said about the rest."""
+"""`kcheck export admission`: printed policies, and notes about rules left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies against the examples of their rules: what `bad` has is refused, `good` and `fixed` are taken."""
+"""Policies against the examples of their rules: `bad` is refused, `good` and `fixed` are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck rules new` writes a rule that works, and `kcheck rules --test` says what is wrong with one that does not."""
+"""`kcheck rules new` writes a working rule, and `kcheck rules --test` explains a broken one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated runs as recordings: the events and the table that a real run of the same course would have left."""
+"""Simulated runs as recordings: events and tables as a real run would leave them."""
 
 from __future__ import annotations
 

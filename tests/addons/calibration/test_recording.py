@@ -1,4 +1,4 @@
-"""`kcheck simulate --record`: delays out of events, metrics and tables of nodes, and what is no recording."""
+"""`kcheck simulate --record`: delays from events, metrics and node tables; invalid recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An editor that speaks to `kcheck lsp` over pipes, with buffers of its own, which it edits as it is told."""
+"""A fake editor that speaks to `kcheck lsp` over pipes and edits its own buffers."""
 
 from __future__ import annotations
 

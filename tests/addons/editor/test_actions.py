@@ -1,4 +1,4 @@
-"""What an editor offers to change, and that its edits are those of `kcheck fix`, byte for byte."""
+"""Code actions of an editor: their edits equal those of `kcheck fix`, byte for byte."""
 
 from __future__ import annotations
 

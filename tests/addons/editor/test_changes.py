@@ -1,4 +1,4 @@
-"""Waiting for files to change."""
+"""Watching files for changes."""
 
 from __future__ import annotations
 

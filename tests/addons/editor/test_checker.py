@@ -1,4 +1,4 @@
-"""A folder that is checked again and again is judged as if it was checked for the first time."""
+"""Repeated checks of an edited folder equal a first check."""
 
 from __future__ import annotations
 

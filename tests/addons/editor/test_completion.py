@@ -1,4 +1,4 @@
-"""What can stand where somebody types: in comments, and in kcheck.yaml that no parser would take yet."""
+"""Completion in comments, and in a kcheck.yaml that does not parse yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where definitions lead."""
+"""Targets of go to definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which hints are shown behind code, and where."""
+"""Inlay hints: their text and place."""
 
 from __future__ import annotations
 

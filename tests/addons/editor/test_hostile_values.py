@@ -1,4 +1,4 @@
-"""What strangers wrote is text in hovers and hints: nothing that acts, no markup, no link to where they want."""
+"""Text of strangers stays plain text in hovers and hints: no markup and no foreign link."""
 
 from __future__ import annotations
 

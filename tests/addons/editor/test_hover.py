@@ -1,4 +1,4 @@
-"""What a hover says."""
+"""The text of hovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server publishes, under which names, and what it shows of a check that goes on."""
+"""The language server: published findings, file names, and progress of a check."""
 
 from __future__ import annotations
 

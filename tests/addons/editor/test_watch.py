@@ -1,4 +1,4 @@
-"""`kcheck watch`: what it prints when files change."""
+"""`kcheck watch`: output when files change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fleets that `kcheck fleet` is measured on. No test asks how long anything takes."""
+"""The fleets used to measure `kcheck fleet`. No test asserts a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells a checkout from another one: its commit, and the key of all that its check depends on."""
+"""The identity of a checkout: its commit, and the cache key of everything its check depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dask as the engine: in this process, and a real scheduler with real workers, which are killed or have another kcheck."""
+"""Dask as the engine: in this process, and with a real scheduler whose workers are killed or differ in version."""
 
 from __future__ import annotations
 

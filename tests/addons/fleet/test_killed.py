@@ -1,4 +1,4 @@
-"""`kcheck fleet` is killed in the middle, and the same command goes on: nothing is lost, nothing is left, nothing is done twice."""
+"""A killed `kcheck fleet` resumes: nothing is lost, left over or done twice."""
 
 from __future__ import annotations
 

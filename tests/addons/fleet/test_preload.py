@@ -1,4 +1,4 @@
-"""What checks find in memory: all that they need, and nothing of another repository."""
+"""Preloaded memory of checks: everything they need, and nothing of another repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes of checks: whatever becomes of one, there is an outcome with its reason, and nothing of it is left."""
+"""Processes of checks: each end gives an outcome with a reason and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each query answers of a fleet in which things fail, move, and come twice; and in which formats."""
+"""Answers and formats of each query, for a fleet with failures, renames and copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on a fleet: what it says of three weeks, and where there is little or much to say."""
+"""The report on a fleet over three weeks, and reports with little or much content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a fleet: what is written is read, whatever it is and whenever the writer was killed."""
+"""The tables of a fleet: rows read back unchanged, even after a killed writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a list says of the limits that clusters share."""
+"""Shared limits given in the list of a fleet."""
 
 from __future__ import annotations
 

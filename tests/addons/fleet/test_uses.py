@@ -1,4 +1,4 @@
-"""What clusters at their targets take of shared limits, and where the keys of these mean the same."""
+"""Use of shared limits by clusters at their targets, and the keys that join clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kcheck init: settings, a hook and a job in CI, as a colleague would add them, and nothing else touched."""
+"""`kcheck init`: settings, a hook and a CI job as a colleague would add them; other files stay."""
 
 from __future__ import annotations
 

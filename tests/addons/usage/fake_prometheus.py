@@ -1,4 +1,4 @@
-"""A Prometheus on loopback that has the samples it is given, and fails as it is told."""
+"""A fake Prometheus on loopback with given samples and given failures."""
 
 from __future__ import annotations
 

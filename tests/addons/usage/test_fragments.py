@@ -1,4 +1,4 @@
-"""What was free on nodes while pods waited: by hand, and never more than was there."""
+"""Free resources on nodes while pods waited, against numbers computed by hand."""
 
 from __future__ import annotations
 

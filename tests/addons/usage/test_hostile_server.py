@@ -1,4 +1,4 @@
-"""Whatever a server answers, a recording is made that can be read, or an error says why not."""
+"""Any answer of a server gives a readable recording or an error with the reason."""
 
 from __future__ import annotations
 

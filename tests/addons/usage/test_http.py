@@ -1,4 +1,4 @@
-"""What a server may do wrong, each with an error that says what to do, and no secret."""
+"""Faults of a server: each gives an error with a remedy and no secret."""
 
 from __future__ import annotations
 

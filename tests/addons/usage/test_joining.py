@@ -1,4 +1,4 @@
-"""Recorded pods find their workloads: through what operators make of these, and by names where nothing else is known."""
+"""Matching recorded pods to workloads, by owners of operators and else by names."""
 
 from __future__ import annotations
 

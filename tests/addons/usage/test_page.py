@@ -1,4 +1,4 @@
-"""The page of a bill: one file that shows what the bill says, and nothing of what strangers want."""
+"""The page of a bill: one file that equals the bill and contains no foreign markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kcheck usage record: the command, what it writes, and how it goes on after a failure."""
+"""`kcheck usage record`: the command, its output, and how it resumes after a failure."""
 
 from __future__ import annotations
 

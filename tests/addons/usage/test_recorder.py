@@ -1,4 +1,4 @@
-"""What is recorded of a Prometheus with few series, each number by hand."""
+"""Recordings of a Prometheus with few series, each number computed by hand."""
 
 from __future__ import annotations
 

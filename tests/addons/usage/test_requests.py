@@ -1,4 +1,4 @@
-"""What is said of requests, limits and GPUs beside a recording: tiers, what is judged at all, and bad recordings."""
+"""Findings on requests, limits and GPUs with a recording: tiers, exclusions and bad recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated weeks: what is known of them is true, and it is what a Prometheus says."""
+"""Generated weeks: their truth is consistent and equals what a Prometheus returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names of machine types tell."""
+"""Facts derived from the names of machine types."""
 
 from __future__ import annotations
 

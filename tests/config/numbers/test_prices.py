@@ -1,4 +1,4 @@
-"""What nodes cost: as the user says, else as the list of prices does, else no money."""
+"""Prices of nodes: from the user, else from the price list, else unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clouds retire: complete, unambiguous, and graded by the day."""
+"""Retirements by clouds: complete, unambiguous, and graded by the day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tags of images move."""
+"""Moving tags of images."""
 
 from __future__ import annotations
 

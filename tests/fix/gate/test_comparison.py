@@ -1,4 +1,4 @@
-"""What is new, changed and gone between two runs."""
+"""New, changed and gone findings between two runs."""
 
 from __future__ import annotations
 

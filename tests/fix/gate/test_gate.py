@@ -1,4 +1,4 @@
-"""What is known already: by the baseline, or because it was there before a change; and which files of a commit matter."""
+"""Known findings, by a baseline or by the state before a change; relevant files of a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finding is known by its rule, file and object: whatever is said of it, baselines and fingerprints still match."""
+"""Identity of a finding by rule, file and object: rewording keeps baselines and fingerprints."""
 
 from __future__ import annotations
 

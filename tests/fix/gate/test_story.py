@@ -1,4 +1,4 @@
-"""A five-year-old repository turns kcheck on: what its people see, day by day."""
+"""A story: a five-year-old repository adopts kcheck, day by day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What grows the node groups of EKS, and what may: an autoscaler that is elsewhere, NodePools that nobody can see."""
+"""Autoscalers of EKS node groups, also those outside the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Terraform ignores later changes of: read of resources and their blocks, and said where a fix would be written."""
+"""ignore_changes of Terraform: read from resources and blocks, and named where it blocks a fix."""
 
 from __future__ import annotations
 

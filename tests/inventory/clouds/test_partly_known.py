@@ -1,4 +1,4 @@
-"""Trees with one value that nobody gives: what stands around it is judged all the same."""
+"""Trees with one missing value: everything around it is still judged."""
 
 from __future__ import annotations
 

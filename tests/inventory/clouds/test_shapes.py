@@ -1,4 +1,4 @@
-"""How real code links what it creates: the tricky shapes, rebuilt."""
+"""Difficult ways in which real code links its resources, rebuilt."""
 
 from __future__ import annotations
 

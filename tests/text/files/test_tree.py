@@ -1,4 +1,4 @@
-"""What is read of a tree, and under which path; what is not is said."""
+"""Files read from a tree, with their paths; skipped files are reported."""
 
 from __future__ import annotations
 
