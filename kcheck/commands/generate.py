@@ -13,7 +13,7 @@ from kcheck.config.config import ConfigError
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.generate import intent, intent_from_code, other_clouds, render
 from kcheck.generate.assembly import ImpossibleError, Output, generate
-from kcheck.generate.intent import Intent, render_intent
+from kcheck.generate.intent import Intent, in_folder, render_intent
 from kcheck.generate.intent_from_code import Source
 from kcheck.generate.other_clouds import Translated
 from kcheck.generate.parts import PARTS, grown
@@ -83,7 +83,7 @@ def command(
         printing.page(render_intent(intent))
         return
     folder = sources[0] if before is not None else output or intent.name
-    intent = intent_from_code.in_folder(intent, folder)
+    intent = in_folder(intent, folder)
     if others:
         results, every = _on_clouds(intent, others)
         changed = _written(_files(every, folder), diff=diff, overwrite=overwrite)

@@ -48,11 +48,9 @@ class Generator(Protocol):
 
     def slots(self, intent: Intent, pools: list[Pool]) -> list[Slot]:
         """List the ranges that the cloud's network needs."""
-        ...
 
     def context(self, intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
         """Return the cloud's own template values."""
-        ...
 
 
 class ImpossibleError(Exception):

@@ -88,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "some_join": fabric is not None and not _all_have_fabric(intent),
         "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
-        "tested_with": usual[_BLUEPRINTS[fabric.name]] if fabric else "",
+        "tested_with": usual[f"fabric.{_plugin(fabric)}_version"] if fabric else "",
         "gpu_fabric": fabric, "left_out": None if fabric else _possible(intent),
         "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
         "lustre": checkpoints, "checkpoint_size": checkpoints.capacity if checkpoints else 0,
@@ -128,8 +128,7 @@ def gateway(nodes: int, cloud: str) -> Gateway:
 def _own_pools(intent: Intent, pools: list[Pool]) -> list[Pool]:
     """Split pools by machine type, and by zone where their GPU networks are zonal.
 
-    A machine type may be unavailable, so each can hold all nodes. Zonal spot pools use no more zones than the usual
-    job fits into whole.
+    Each can hold all nodes, as others may be sold out. Zonal spot pools use zones that hold the usual job as a whole.
     """
     zonal = any(one.zone for one in _networks(intent))
     used = max(1, min(len(intent.zones), intent.spot_nodes // intent.job_nodes)) if zonal else 0
@@ -178,14 +177,6 @@ def _machine(name: str, intent: Intent) -> Machine:
     )  # fmt: skip
 
 
-_BLUEPRINTS = {
-    "GPUDirect-TCPX": "fabric.tcpx_version",
-    "GPUDirect-TCPXO": "fabric.tcpxo_version",
-    "GPUDirect RDMA": "fabric.gib_version",
-}
-"""Settings that hold the GKE version in Google's blueprint of each fabric."""
-
-
 class Network(NamedTuple):
     """Additional network of a node, as a Network object in the cluster.
 
@@ -201,8 +192,12 @@ class Network(NamedTuple):
     zone: str = ""
 
 
+def _plugin(fabric: Fabric) -> str:
+    return {"GPUDirect-TCPX": "tcpx", "GPUDirect-TCPXO": "tcpxo"}.get(fabric.name, "gib")
+
+
 def _fabric_of(intent: Intent) -> Fabric | None:
-    """Return the fabric that the pools join; None if it is left out, or the usual job can rely on none."""
+    """Return the fabric that the pools join; None if it is left out or unreliable."""
     return _possible(intent) if "fabric" in intent.parts else None
 
 

@@ -37,6 +37,9 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
 """
 
 
+RECORDED = "intent.yaml"
+
+
 class Team(Struct, frozen=True):
     """Team that shares the nodes, with its guaranteed percentage of them."""
 
@@ -47,13 +50,8 @@ class Team(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """Wanted cluster, with every field set.
 
-    `nodes` are for training: those `asked` for, or fewer if the cloud's limit must also hold the system nodes. `spot`
-    is the percentage bought as spot, at most for `price_cap` thousandths of the billing currency per node-hour. `tiers`
-    start with the least urgent. `mode` is the pod network mode, `range` the network to stay within (or empty), `in_use`
-    lists ranges to avoid, `api_ranges` those that may reach the API server from outside. `accelerator` is attached to
-    machines without GPUs of their own. `installer` is empty for managed clusters. `fabric` is the GPU network, empty
-    where machine types define it; `cards` are its interfaces. Ranges are `sized` for so many nodes. `parts`
-    are those of PARTS that it has. `assumed` lists fields nobody set and parts of the code that were left out.
+    The schema of intent files explains the fields. `nodes` are those `asked` for, or fewer if the cloud's limit must
+    also hold the system nodes. `price_cap` is in thousandths. Ranges are `sized` for so many nodes.
     """
 
     cloud: str
@@ -160,9 +158,9 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     names = {"name": name, "short": letters_of(name), "unique": unique(account, region, name)}
     registry = str(usual["intent.registry"]).format(account=account, region=region, **names)
     intent = Intent(
-        cloud=cloud, name=name, account=account, region=region, zones=tuple(zones),
-        kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types,
-        gpus=int(gpus or 0), spot=share, price_cap=None if cap is None else round(cap * 1000),
+        cloud=cloud, name=name, account=account, region=region, zones=tuple(zones), parts=parts,
+        kubernetes=chosen("kubernetes"), nodes=nodes, asked=asked, machines=types, gpus=int(gpus or 0), spot=share,
+        price_cap=None if cap is None else round(cap * 1000), assumed=tuple(given.get("assumed") or ()),
         job_nodes=int(job.get("nodes", _job(most, int(usual["intent.job_nodes"]), teams))),
         job_hours=int(job.get("hours", usual["intent.job_hours"])), accelerator=given.get("accelerator", ""),
         teams=teams, tiers=tuple(given.get("tiers") or tiers), scheduler=chosen("scheduler"),
@@ -171,8 +169,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
-        sized=int(network.get("nodes", max(nodes, int(usual["network.least"])))), parts=parts,
-        assumed=tuple(given.get("assumed") or ()),
+        sized=int(network.get("nodes", max(nodes, int(usual["network.least"])))),
     )  # fmt: skip
     for mistake in _mistakes(intent, usual):
         raise ConfigError(mistake)
@@ -188,6 +185,13 @@ def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
     if gpus is None and "intent.gpus" not in usual and machine_types.machine(cloud, machine) is None:
         raise ConfigError(f"machines: kcheck does not know {machine}; set gpus:")
     return int(usual.get("intent.gpus", 0)) if gpus is None else gpus
+
+
+def in_folder(made: Intent, folder: str) -> Intent:
+    """Keep the network of a cluster that was generated into a folder before, unless the intent plans another."""
+    path, usual = os.path.join(folder, RECORDED), max(made.nodes, int(recommended.values(made.cloud)["network.least"]))
+    network: Any = load(path).get("network") or {} if os.path.lexists(path) else {}
+    return replace(made, sized=network.get("nodes", usual)) if made.sized == usual else made
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:

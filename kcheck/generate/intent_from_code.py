@@ -18,7 +18,7 @@ from kcheck.generate.assembly import ImpossibleError, as_tree, drafted, generate
 from kcheck.generate.intent import Intent
 from kcheck.generate.intent_fields import PROVIDERS, CodeReader, first_ones
 from kcheck.generate.parts import ALONE, grown, is_small
-from kcheck.generate.training_pools import because, described, named
+from kcheck.generate.training_pools import because, described, named, on_pools
 from kcheck.inventory import reader as inventory
 from kcheck.inventory.reading import Reading
 from kcheck.model import Cluster, NodePool
@@ -38,7 +38,6 @@ from kcheck.text.values import Known, Origin, Value, known, number
 
 T = TypeVar("T")
 
-_RECORDED = "intent.yaml"
 _NO_CLUSTER = "name the folder whose code makes one; where a module of others does, run `terraform init` there first"
 _MOST_GAPS = 3
 _PLACE = regex(r" \([^()]*:\d+\)")
@@ -49,9 +48,8 @@ ABSENT = "not in the code, or not read there"
 class Found(Struct):
     """Fields of an intent read from code, by dotted names, and what could not be read.
 
-    `unclear` says why a field could not be read, `missing` the same for required fields. `left_out` are sentences about
-    code that an intent cannot express; `reader` compares it with the generated code. `recorded` reads that of an intent
-    file beside the code; without one the cluster has what `begun` says where the code says nothing.
+    `unclear` says why a field could not be read, `missing` the same for required ones, `left_out` what an intent cannot
+    express. `recorded` reads the code of an intent file there; without one the cluster has what `begun` says.
     """
 
     cloud: str
@@ -80,9 +78,8 @@ def intent_of(
 ) -> Intent:
     """Read the intent of the cluster below some paths; `given` fields win over the code, and get `teams` and `parts`.
 
-    An intent file beside the code supplies what code cannot express, as far as the code still matches it. Raises
-    ConfigError if there is not exactly one cluster, it is on another `cloud`, or its machines or their number are
-    unknown.
+    An intent file beside the code supplies the rest, as far as the code still matches it. Raises ConfigError if there
+    is not exactly one cluster, it is on another `cloud`, or its machines or their number are unknown.
     """
     found = read(source, cloud)
     _recall(found, source)
@@ -129,7 +126,7 @@ def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes,
     new, left, every = dict[str, bytes](), _keys(paths, config, {}), dict[str, bytes]()
     for path, data in made.items() if isinstance(made, dict) and left else ():
         real = real_path(os.path.join(folder, *path.split("/")))
-        own = _on_pools(data, reader) if reader and path.startswith("kubernetes/") else b""
+        own = on_pools(data, reader.training.sizes) if reader and path.startswith("kubernetes/") else b""
         if own and not os.path.lexists(real):
             every[real] = own
     for real, data in every.items() if left - _keys(paths, config, every) else ():
@@ -141,20 +138,6 @@ def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes,
     fixes.files, fixes.held_back = [one for one in fixes.files if one.real not in new], []
     fixes.files += [File(real, display_path(real), b"", last[real], fresh=True) for real in new]
     return fixes, made if isinstance(made, str) else ""
-
-
-def _on_pools(manifest: bytes, reader: CodeReader) -> bytes:
-    """Select the nodes of the code in a generated manifest: by their machine type, where they lack the label.
-
-    Returns nothing if they have several types.
-    """
-    pools = reader.training.sizes
-    key = str(recommended.values("any")["label.pool"])
-    types = {name for pool in pools for name in _types(pool)}
-    if f"{key}: ".encode() not in manifest or all(key in (known(pool.scheduling.labels) or {}) for pool in pools):
-        return manifest
-    own = f"node.kubernetes.io/instance-type: {types.pop()}" if len(types) == 1 else ""
-    return manifest.replace(f"{key}: training".encode(), own.encode()) if own else b""
 
 
 def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set[tuple[str, str]]:
@@ -245,14 +228,6 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 # --- the intent that was written down
 
 
-def in_folder(made: Intent, folder: str) -> Intent:
-    """Keep the network of a cluster that was generated into a folder before, unless the intent plans another one."""
-    path = os.path.join(folder, _RECORDED)
-    recorded = flat(intents.load(path)) if os.path.lexists(path) else {}
-    usual = max(made.nodes, int(recommended.values(made.cloud)["network.least"]))
-    return replace(made, sized=recorded.get("network.nodes", usual)) if made.sized == usual else made
-
-
 def _recall(found: Found, source: Source) -> None:
     """Take fields from the intent file beside the code, as long as the code still matches it."""
     try:
@@ -266,7 +241,7 @@ def _recall(found: Found, source: Source) -> None:
     try:
         files = drafted(intents.with_defaults(found.cloud, recorded))
     except ConfigError as error:
-        found.left_out.append(f"{_RECORDED} beside the code is not read: {error}")
+        found.left_out.append(f"{intents.RECORDED} beside the code is not read: {error}")
         return
     if isinstance(files, str):
         return
@@ -285,7 +260,7 @@ def _recall(found: Found, source: Source) -> None:
 def _recorded(source: Source) -> dict[str, object] | None:
     """Read the intent file beside the code; None without one. Raises ConfigError if it is invalid."""
     for folder in source.paths:
-        path = os.path.join(folder, _RECORDED)
+        path = os.path.join(folder, intents.RECORDED)
         if Disk(boundary=source.config.boundary).read(path) is not None:
             return intents.load(path)
     return None

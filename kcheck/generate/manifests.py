@@ -1,5 +1,6 @@
 """Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
 
+import os
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from ipaddress import ip_network
@@ -7,7 +8,8 @@ from math import ceil, lcm
 from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
-from kcheck.config.numbers import flags
+from kcheck.config.numbers import flags, profiles
+from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, monitoring, recommended
 from kcheck.generate.intent import Intent
@@ -102,33 +104,7 @@ def dns_replicas(intent: Intent) -> int:
     return int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"]))
 
 
-FLAGS: dict[str, object] = {
-    "provisioning_class": "",  # of ProvisioningRequests, where the autoscaler knows any
-    "node_local_dns": True,  # false where the cloud has a switch for it
-    "kubelets_name_dns": False,  # whether kubelets name that cache, so that it need not take the cluster's address
-    "dns_autoscaler": True,  # false where CoreDNS scales without us
-    "gpus_after": None,  # label, value and reason of what nodes must have before they show their GPUs
-    "device_plugin": True,  # false where the cloud brings NVIDIA's
-    "spot_taint": None,  # key, value and effect of the taint that the cloud puts on spot nodes
-    "namespace_labels": {},  # that namespaces of teams have for the cloud
-    "shared_volume": False,  # whether the claims of all teams are of one volume, so that each has a folder in it
-    "charts": False,  # whether Terraform installs Kueue or Volcano by their charts, with the values of values/
-    "cache": False,  # whether the registry keeps copies of images of Docker Hub
-    "docker_hub": "",  # what stands for docker.io in the names of images
-    "autoscaler_pods": False,  # whether the autoscaler runs in the cluster itself, where Prometheus can read it
-    "vpc_cni": False,  # whether the metrics of Amazon's network plugin are there
-    "left_out": None,  # the fabric between GPUs that a part would add
-    "gpu_networks": [],  # networks of a node for its GPUs, which pods join by an annotation
-    "checkpoint_class": "",  # the storage class of claims for checkpoints, where it goes by the intent
-    "checkpoint_size": 0,  # GiB of a team's claim for checkpoints, where its file system is sized by the job
-    "own_etcd": False,  # whether those of etcd are
-    "etcd_in_pods": False,  # whether these are of pods, where the chart of Prometheus finds them
-    "dcgm": {"namespace": "kube-system", "name": "dcgm-exporter", "ours": True},  # of the cloud, where it brings one
-    "gpu_errors": True,  # whether it counts errors of GPUs
-    "coredns_metrics": True,  # false where pods ask another DNS
-    "own_machines": False,  # whether nodes cost the same when they are switched off
-    "scratch": 0,  # GiB of fast local disk below the emptyDirs of a training node, of which a pod may fill that many
-}
+FLAGS: dict[str, object] = profiles.load_table(os.path.join(folder("any"), "template_flags.yaml"))
 """Defaults of the template values that a cloud may override."""
 
 

@@ -1,6 +1,10 @@
 """Optional parts of a cluster: a small cluster starts without them, and each has a flag."""
 
+import os
 from fnmatch import fnmatch
+
+from kcheck.config.numbers import profiles
+from kcheck.config.numbers.clouds import folder
 
 SMALL = 32
 """Most training nodes of a cluster that begins small: a judgement, what one person looks after."""
@@ -8,28 +12,7 @@ SMALL = 32
 ALONE: dict[str, object] = {"scheduler": "none", "teams": [{"name": "training", "share": 100}], "tiers": ["normal"]}
 """Fields of an intent for a single team, whose jobs no queue holds."""
 
-PARTS = {
-    "monitoring": (
-        "Prometheus with alerts and a dashboard, and logs",
-        "kubernetes/dashboard.* kubernetes/monitor* kubernetes/gpu-metrics.* values/monitoring.* values/logs.*",
-    ),
-    "storage": (
-        "a file system for checkpoints, which all nodes write to and which outlives a job",
-        "kubernetes/storage*.yaml kubernetes/checkpoints.yaml values/volumes.yaml",
-    ),
-    "fabric": ("GPUDirect between the nodes: a network for each card of a node for its GPUs, and NCCL's plugin", ""),
-    "dns": ("a DNS cache on each node, and DNS that grows with the cluster", "kubernetes/*dns.yaml"),
-    "sharing": ("nodes whose GPUs several pods share, by the label nvidia.com/device-plugin.config=shared", ""),
-    "prepull": ("images that are on a node before a job needs them", "kubernetes/prepull.yaml"),
-    "samples": ("an MPIJob and a TrainJob for a queue to start", "jobs/mpi.yaml jobs/trainjob.yaml"),
-    "quotas": ("code that requests the quotas", "quotas.tf quotas.sh"),
-    "cache": ("a cache of Docker Hub, which pulls each image once instead of once per node", ""),
-    "login": ("a login for that cache, where it can do without", ""),
-    "tests": (
-        "tests of the Terraform code, whose settings are variables then, and what other linters report",
-        "tests/* other-linters.md",
-    ),
-}  # fmt: skip
+PARTS: dict[str, tuple[str, str]] = profiles.load_table(os.path.join(folder("any"), "parts.yaml"))
 """Parts by their flags: the text of what one adds, and patterns of its files."""
 
 

@@ -13,9 +13,8 @@ PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 class Slot(NamedTuple):
     """Needed range, with a fixed `prefix` or one from the capacity model.
 
-    Slots of one `network` lie side by side in its range; a slot without network is a range of its own. `routed` slots
-    stay within the allowed network, others only must not overlap it. `most` is the shortest prefix that the cloud
-    accepts, `least` the longest that is useful.
+    Slots of a `network` are side by side in its range; one without is a range of its own. `routed` ones stay within the
+    allowed network. `most` is the shortest prefix that the cloud accepts, `least` the longest that is useful.
     """
 
     name: str

@@ -1,12 +1,12 @@
 """Choose the training pools of an existing cluster, and read their settings."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
 from kcheck.config.numbers import machines
-from kcheck.generate.recommended import non_training_nodes
+from kcheck.generate.recommended import non_training_nodes, values
 from kcheck.model import CONTROL_PLANE, Cluster, NodePool
 from kcheck.scale.world import World
 from kcheck.text.text import Span
@@ -19,9 +19,8 @@ _MOST_NAMES = 5
 class TrainingPools(Struct):
     """Training pools with their nodes at the target.
 
-    `left_out` says why other pools are not for training, except `system` pools no larger than their replacement;
-    `assumed` lists assumptions about the training pools. `unread` says why more training pools may exist or why their
-    machines are unknown, `unsized` why their number of nodes is: then no intent can be made.
+    `left_out` says why other pools are not for training, except `system` pools no larger than their replacement.
+    `unread` says why more may exist or their machines are unknown, `unsized` why their number of nodes is: no intent.
     """
 
     cloud: str
@@ -235,3 +234,13 @@ def because(value: Value[object], place: Span | None = None) -> str:
     reason = reason_of(value)
     where = value.origin.spans[0] if value.origin is not None and value.origin.spans else place
     return f": {reason}" if where is None or where.location in reason else f": {reason} ({where.location})"
+
+
+def on_pools(manifest: bytes, pools: Iterable[NodePool]) -> bytes:
+    """Select the nodes of pools in a manifest, by machine type if they lack the label; empty for several types."""
+    key, own = str(values("any")["label.pool"]), list(pools)
+    types = {name for pool in own for name in known(pool.machine.instance_types) or ()}
+    if f"{key}: ".encode() not in manifest or all(key in (known(pool.scheduling.labels) or {}) for pool in own):
+        return manifest
+    label = f"node.kubernetes.io/instance-type: {types.pop()}" if len(types) == 1 else ""
+    return manifest.replace(f"{key}: training".encode(), label.encode()) if label else b""

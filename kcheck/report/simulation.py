@@ -80,10 +80,8 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
     name = scenario.job.kind if scenario.job else "pods"
     name = f"{len(scenario.case.jobs)} jobs" if scenario.case.others else name
     waves = f"{job.completions:,} completions, {job.parallel:,} at a time, each " if job.parallel else ""
-    size = (
-        f"{scenario.cluster.display_name}: {name} on {counted(pods, 'node')}, {waves}{job.duration / 60:,g} min of work"
-    )
-    yield f"{size}: {end_text(outcome)}"
+    size = f"{scenario.cluster.display_name}: {name} on {counted(pods, 'node')}, {waves}"
+    yield f"{size}{job.duration / 60:,g} min of work: {end_text(outcome)}"
     if scenario.risk:
         yield f"  {scenario.risk}"
     yield from _overlaps(outcome)

@@ -191,3 +191,22 @@ def test_parts_can_be_added_to_and_removed_from_a_generated_cluster(cloud: str, 
     left = {path.as_posix() for path in Path().rglob("*") if path.is_file()} - {"none.yaml", kept.as_posix()}
     assert left == files.keys()
     assert {path for path in left if Path(path).read_bytes() != files[path]} == {"outputs.tf"}
+
+
+def test_added_manifests_select_the_nodes_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device plugin selected a label of generated pools: it had no node, and check was content."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.tf").write_text(
+        'resource "aws_eks_cluster" "main" {\n  name = "ml"\n  version = "1.35"\n}\n\n'
+        'resource "aws_eks_node_group" "gpu" {\n  cluster_name = aws_eks_cluster.main.name\n  node_group_name = "gpu"\n'
+        '  instance_types = ["p5.48xlarge"]\n  subnet_ids = ["subnet-1"]\n\n'
+        "  scaling_config {\n    min_size = 0\n    desired_size = 0\n    max_size = 4\n  }\n}\n"
+    )
+    (tmp_path / "job.yaml").write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: ml}\nspec:\n  template:\n    spec:\n"
+        "      restartPolicy: Never\n      containers: [{name: a, image: registry.example.com/a:1, "
+        "resources: {limits: {nvidia.com/gpu: 8}}}]\n"
+    )
+    done = CliRunner().invoke(cli, ["generate", "--from", ".", "--diff"])
+    assert "+        node.kubernetes.io/instance-type: p5.48xlarge" in done.output
+    assert "training/pool" not in done.output

@@ -32,7 +32,7 @@ class Jobs(NamedTuple):
 
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
-    """Find the job whose nodes cost most, or jobs that together cost more; without a price, those with most pods."""
+    """Find the job or jobs at once whose nodes cost most; without a price, those with most pods."""
     found = every(world, cluster)
     single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
@@ -138,12 +138,8 @@ def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[st
     pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
     claims = known(world.deployed.device_resources(job)) or {} if known(template.device_classes) else {}
     asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
-    shares = (
-        pods * number(amount, 0) / (quotas[name] * (1000 if name == "cpu" else 1))
-        for name, amount in asked
-        if quotas.get(name)
-    )
-    return max(shares, default=Fraction(0))
+    units = {name: quota * (1000 if name == "cpu" else 1) for name, quota in quotas.items() if quota}
+    return max((pods * number(amount, 0) / units[name] for name, amount in asked if name in units), default=Fraction(0))
 
 
 def _given(queue: QueueInCode, world: World) -> dict[str, int]:

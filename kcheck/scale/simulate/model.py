@@ -26,10 +26,9 @@ class Pool(Struct, frozen=True):
 class Job(Struct, frozen=True):
     """Job with `pods` pods, one per node, each with `duration` seconds of work; a gang starts together.
 
-    It is submitted `at` a time, to a `queue` if it has one, and fails `deadline` seconds after it was admitted. Pods of
-    higher `priority` come first, and take nodes away if the job `preempts`. Where `completions` are more than run in
-    `parallel`, the pods of a node come one after the other. A CronJob starts each `period`, as `concurrency` allows.
-    Each of its nodes counts `weight` times in its queue.
+    It is submitted `at` a time, and fails `deadline` seconds after its admission. Pods of higher `priority` come first,
+    and take nodes if it `preempts`. Where `completions` exceed `parallel`, the pods of a node follow each other. A
+    CronJob starts each `period`, as `concurrency` allows. A node counts `weight` times in its `queue`.
     """
 
     pods: int
@@ -130,12 +129,7 @@ class Settings(Struct, frozen=True):
 class Cloud(Struct, frozen=True):
     """Speed of a cloud; rates are per second.
 
-    Instances of a pool start at `launch_rate` and are ready `boot` later (median of a lognormal distribution with
-    `boot_sigma`), `straggler_mean` more for a share of `stragglers`; a share of `lost` ones never joins. `serial` says
-    that deletions of all pools go one after the other, each for `delete_call`; else a pool's batch is one call.
-    `shrinks_first` says that a pool's size falls when the call begins, not when it ends. From the minor version
-    `lookup_from` on the autoscaler asks which machines are gone. A node is paid for until `delete_latency` after its
-    call, or `delete_tail` for a share of `late`. A spot machine is taken away `interruptions` times an hour.
+    profiles/*/simulation.yaml says what each field is; a deletion call is of a machine if `serial`, else of a batch.
     """
 
     name: str
@@ -269,11 +263,9 @@ class Use(Struct, frozen=True):
 class Summary(Struct):
     """Result of a run: seconds since the job was created, paid seconds by phase.
 
-    `finished` says that all pods ran and all nodes above the minimum are gone. `held` says how many seconds each
-    setting held the run up. `uses` are those of the pools of its case. `lost` seconds of work were done in vain, on
-    `interrupted` spot nodes and for other jobs. `failed` pods were not done at the deadline of their job; `refused`
-    ones had to wait for the pull limit of a registry. `bound` are the settings whose increase would have changed the
-    run, as far as known: bulk_delete, max_unready_nodes.
+    `finished`: all pods ran and all nodes above the minimum are gone. `held`: seconds by setting. `uses`: by pool.
+    `lost` seconds were done in vain, on `interrupted` spot nodes and for other jobs. `failed` pods were not done at
+    their deadline; `refused` ones waited for a registry. A larger `bound` setting would have changed the run.
     """
 
     total: float

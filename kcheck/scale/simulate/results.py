@@ -171,10 +171,8 @@ def _wait(outcome: SimulationResult) -> str:
         flag = _place(outcome, "provision_time", _GIVEN_UP[case.settings.karpenter])
         limit = f"{minutes(case.settings.provision_time)} ({flag}){draws}"
         return f"{late}; a machine that never joins is abandoned after {limit}" if lost else late
-    slow = starting > case.cloud.pull
-    starts = (
-        f"{case.cloud.pod_rate:g} pods start per second" if slow else f"{minutes(case.cloud.pull)} to pull the image"
-    )
+    pulls = f"{minutes(case.cloud.pull)} to pull the image"
+    starts = f"{case.cloud.pod_rate:g} pods start per second" if starting > case.cloud.pull else pulls
     return f"{starts}, and all wait for the last one" if case.job.gang else starts
 
 
@@ -302,10 +300,9 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     )
 
 
-_RAISED = {
-    "bulk_delete": "bulk_delete", "max_unready_nodes": "max_unready_nodes",
-    "max_unready_percentage": "max_unready_nodes",
-}  # fmt: skip
+_RAISED = {name: name for name in ("bulk_delete", "max_unready_nodes")} | {
+    "max_unready_percentage": "max_unready_nodes"
+}
 
 
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:

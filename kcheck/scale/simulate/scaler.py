@@ -277,9 +277,8 @@ class Scaler:
 class Karpenter(Scaler):
     """Small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
 
-    https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, every
-    node is launched by itself, nodes that do not register are replaced, empty ones go after `consolidateAfter` as
-    budgets allow. Of its settings, `scan_interval` is of its loops, and `bulk_delete` the nodes that budgets allow.
+    https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, nodes
+    that do not register are replaced, empty ones go after `consolidateAfter`, `bulk_delete` of them as budgets allow.
     """
 
     def scale_up(self, now: float, pods: Pods) -> Step:

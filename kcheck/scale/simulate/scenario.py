@@ -55,10 +55,8 @@ def seeds(case: Case) -> range:
 class Scenario(Struct, frozen=True):
     """Requested run with its assumptions.
 
-    `wall` is the first one that stops the cluster, where it is below what the job wants. `case` has the slowest loops
-    of its autoscaler's version; `delays` has the quickest, if there are several, and what was measured in this cluster.
-    `risk`: what becomes of it beside another job. `idle`: a month without runs. `written`: name and place of settings
-    that the code has.
+    `wall` stops it below what the job wants. `case` has the slowest loops of its autoscaler's version, `delays` the
+    quickest. `risk`: what another job may do to it. `idle`: a month without runs. `written`: settings in the code.
     """
 
     case: Case
@@ -102,10 +100,7 @@ class Scenario(Struct, frozen=True):
 
 @once
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the run of the largest job, else of one pod per requested node; or say why not.
-
-    It is the only run of a cluster: for money in findings, for `simulate` and its --what-if.
-    """
+    """Build the only run of a cluster: the largest job, else a pod per requested node; or say why not."""
     seconds = world.config.run.duration or DURATION
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
@@ -145,7 +140,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 
 def _zone_traffic(world: World, cluster: Cluster, pools: list[NodePool], count: int) -> str:
-    """Describe the price of traffic between zones, if no single one has room for the pods; empty if it is unknown."""
+    """Describe the price of traffic between zones, if no single one holds the pods; empty if unknown."""
     room, price = Counter[tuple[str, ...]](), next(filter(None, map(world.numbers.price, pools)), None)
     for pool in pools:
         subnets = tuple(one.id for one in known(pool.addresses.subnets) or ())

@@ -20,7 +20,14 @@ from tests.places import ROOT, load_script
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORDS = ("mechanisms.yaml", "unread.yaml", "other_clusters.yaml", "other_linters.yaml")
+WORDS = (
+    "mechanisms.yaml",
+    "unread.yaml",
+    "other_clusters.yaml",
+    "other_linters.yaml",
+    "parts.yaml",
+    "template_flags.yaml",
+)
 """Files of our own words, which no source can make wrong."""
 FILES = [path for path in sorted((ROOT / "profiles").rglob("*.yaml")) if "templates" not in path.parts]
 NUMBERS = list(dates.numbers())

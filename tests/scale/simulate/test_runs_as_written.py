@@ -550,3 +550,30 @@ def test_a_queue_in_a_cohort_borrows_unused_quota(cohort: str, write: Write) -> 
     starts = [float(line.rpartition("from ")[2].split(" ")[0]) for line in found if line.startswith(("one: ", "two: "))]
     assert (max(starts) - min(starts) < 10) is bool(cohort), "24 pods x 28 CPUs of 336, or of 672"
     assert any("while nobody else uses cohort all" in line for line in found) is bool(cohort)
+
+
+ZONES = """
+resource "google_container_node_pool" "ZONE" {
+  name           = "ZONE"
+  cluster        = google_container_cluster.train.name
+  node_locations = ["europe-west4-ZONE"]
+
+  node_config {
+    machine_type = "a2-highgpu-8g"
+  }
+
+  autoscaling {
+    total_min_node_count = 0
+    total_max_node_count = 6
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("pods", "told"), [(8, True), (6, False)])
+def test_a_job_over_several_zones_names_the_price_of_their_traffic(pods: int, told: bool, write: Write) -> None:
+    cluster = CLUSTER.partition('resource "google_container_node_pool"')[0]
+    pools = "".join(ZONES.replace("ZONE", zone) for zone in "ab")
+    found = lines(write, job("one", spec(pods, pods, INDEXED)), cluster=cluster + pools)
+    text = "assumed: no traffic between zones, $0.01 per GB: 30 GB per node-hour add 1 % to its price"
+    assert (text in found) is told, found
