@@ -24,7 +24,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server said."""
+    """An answer of the server."""
 
     status: int
     body: Object
@@ -42,7 +42,7 @@ class Answer:
 
     @property
     def causes(self) -> list[tuple[str, str]]:
-        """What is wrong, as (reason, field)."""
+        """Causes of a refusal, as (reason, field)."""
         details = self.body.get("details") or {}
         found = [(one.get("reason", ""), one.get("field", "")) for one in details.get("causes") or []]
         return [cause for cause in found if cause[1] != "<nil>"]  # that it did not look further
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Resource:
-    """Where objects of a kind are."""
+    """The collection of the objects of a kind."""
 
     path: str
     namespaced: bool

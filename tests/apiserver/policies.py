@@ -26,7 +26,7 @@ _NAME = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
 
 
 def exported(*arguments: str) -> list[Object]:
-    """What `kcheck export admission` writes."""
+    """Run `kcheck export admission`."""
     result = CliRunner().invoke(cli, ["export", "admission", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     return [one for one in yaml.load_all(result.stdout, bundled.loader()) if one]
@@ -87,7 +87,7 @@ def _probe() -> list[Object]:
 
 
 def complaining(answer: Answer) -> dict[str, str]:
-    """What each policy says of an object, by the policy's name, without its number."""
+    """Return the message of each policy about an object, by policy name without number."""
     out = {}
     for warning in answer.warnings:
         if found := _NAME.search(warning):

@@ -82,7 +82,7 @@ class Given(NamedTuple):
 
 
 def named(thing: Object) -> str:
-    """How findings name an object."""
+    """Return the name of an object in findings."""
     metadata = thing["metadata"]
     return "/".join([thing["kind"], *filter(None, (metadata.get("namespace"), str(metadata.get("name"))))])
 

@@ -55,7 +55,7 @@ def programs(environment: Mapping[str, str]) -> Programs | None:
 
 @dataclass(frozen=True)
 class Server:
-    """Where a server is, and how to speak to it."""
+    """Address and credentials of a server."""
 
     folder: Path
     port: int
@@ -179,7 +179,7 @@ def _write_access(server: Server) -> None:
 
 
 def etcd_command(programs: Programs, server: Server, clients: int, peers: int) -> list[str]:
-    """How etcd runs: it need not survive anything."""
+    """Return the command of etcd; its data need not survive a crash."""
     return [
         programs.etcd, f"--data-dir={server.folder / 'etcd'}", "--name=one", "--unsafe-no-fsync",
         f"--listen-client-urls=http://127.0.0.1:{clients}", f"--advertise-client-urls=http://127.0.0.1:{clients}",
@@ -189,7 +189,7 @@ def etcd_command(programs: Programs, server: Server, clients: int, peers: int) -
 
 
 def apiserver_command(programs: Programs, server: Server, etcd: int) -> list[str]:
-    """How the API server runs: as by default, with the tolerations of EKS, and its own key for service accounts too."""
+    """Return the command of the API server: defaults, EKS' tolerations, its own service account key."""
     key = server.folder / "certs" / "apiserver.key"
     return [
         programs.apiserver, f"--etcd-servers=http://127.0.0.1:{etcd}",
@@ -204,7 +204,7 @@ def apiserver_command(programs: Programs, server: Server, etcd: int) -> list[str
 
 
 def controllers_command(program: str, server: Server) -> list[str]:
-    """How the controller manager runs: it only checks the types of policies."""
+    """Return the command of the controller manager, which only checks the types of policies."""
     return [
         program, f"--kubeconfig={server.kubeconfig}", "--controllers=validatingadmissionpolicy-status-controller",
         "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0",
@@ -212,7 +212,7 @@ def controllers_command(program: str, server: Server) -> list[str]:
 
 
 def scheduler_command(program: str, server: Server) -> list[str]:
-    """How the scheduler runs: as by default, with as many requests as it likes."""
+    """Return the command of the scheduler: defaults, without a request limit."""
     return [
         program, f"--kubeconfig={server.kubeconfig}", "--leader-elect=false", "--bind-address=127.0.0.1",
         "--secure-port=0", "--kube-api-qps=1000", "--kube-api-burst=1000",

@@ -33,7 +33,7 @@ FEWEST = 40
 
 
 class Asked(NamedTuple):
-    """What the server says of an object, what the policy of its rule says, and whether it must refuse it."""
+    """Answers of the server and of the rule's policy about an object, and the expected verdict."""
 
     given: Given
     group: str
@@ -85,11 +85,11 @@ class Policies:
 
     @cached_property
     def bad(self) -> list[Asked]:
-        """What the server says of the objects in bad examples."""
+        """Return the server's answers about bad examples."""
         return list(self._ask("bad"))
 
     def good(self) -> Iterator[Asked]:
-        """What the server says of the objects in good and fixed examples."""
+        """Return the server's answers about good and fixed examples."""
         return self._ask("good", "fixed")
 
     def _ask(self, *wanted: str) -> Iterator[Asked]:
@@ -109,11 +109,11 @@ class Policies:
                 continue
 
     def ask(self, thing: Object, group: str, annotations: dict[str, str] | None = None) -> Answer:
-        """What the server says of an object that has all it needs."""
+        """Return the server's answer about a completed object."""
         return completed(self.client, judged(thing, group, annotations))[1]
 
     def said(self, one: Given, answer: Answer) -> str | None:
-        """What the policy of its rule says of an object."""
+        """Return the message of the rule's policy about an object."""
         return complaining(answer).get(f"kcheck-{one.side.rule.name}")
 
     def _must_be_found(self, one: Given, group: str) -> bool:
@@ -133,7 +133,7 @@ class Policies:
 
 
 def disagreements_on_bad(policies: Policies) -> Iterator[str]:
-    """What a rule finds is refused; what it finds only with the help of others may be refused or not."""
+    """List bad objects that a policy accepts; objects found only with the help of others may pass."""
     for one in policies.bad:
         if one.said and not one.given.found:
             yield f"{one.given}: {one.said}"
@@ -169,7 +169,7 @@ def disagreements_on_ignored(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_generated(policies: Policies) -> Iterator[str]:
-    """What is generated passes all policies, with and without what its code says."""
+    """List generated objects that a policy refuses, with or without values of their code."""
     for name in grid.EXAMPLES:
         files = grid.example_output(name).files
         things = [one for path in sorted(files) if path.endswith(".yaml") for one in objects(files[path].decode())]
@@ -182,7 +182,7 @@ def disagreements_on_generated(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_updates(policies: Policies) -> Iterator[str]:
-    """What was there before a policy can still be annotated and deleted; changed it is judged."""
+    """List wrong answers to updates: existing objects can be annotated and deleted, changes are judged."""
     one = next(one for one in policies.bad if one.said and one.given.side.rule.name == "job-without-deadline")
     bad = completed(policies.client, judged(one.given.thing, ALONE, {IGNORE: f"{one.given.side.rule.group}: old"}))[0]
     bad["metadata"]["name"] = "there-before"
@@ -198,7 +198,7 @@ def disagreements_on_updates(policies: Policies) -> Iterator[str]:
 
 
 def type_warnings(policies: Policies, program: str, api: Server) -> Iterator[str]:
-    """What the controller manager of Kubernetes says of expressions and the kinds that the server has."""
+    """Return the type warnings of the controller manager about expressions."""
     last = time.monotonic() + TYPED_WITHIN
     left = [one for listed in policies.by_rule.values() for one in listed]
     with server.type_checks(program, api):

@@ -51,7 +51,7 @@ def make_pods(client: Client, case: Case, node: Node) -> None:
 
 
 def placed(client: Client) -> Counter[str]:
-    """How many pods each node got, once all are judged."""
+    """Count the pods of each node, once all are scheduled or refused."""
     last = time.monotonic() + SCHEDULED_WITHIN
     while time.monotonic() < last:
         pods = client.ask("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").body["items"]

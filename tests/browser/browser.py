@@ -48,7 +48,7 @@ def launched() -> Iterator[Browser]:
 
 
 class Look(NamedTuple):
-    """How wide a page is shown, and in which colours."""
+    """Width and colours of a page."""
 
     width: int
     scheme: str
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
     requests: list[str]
 
     def found(self, script: str, *arguments: object) -> Any:
-        """What a function of scripts.js finds."""
+        """Run a function of scripts.js on the page."""
         return self.page.evaluate(f"given => ({SCRIPTS.read_text()}).{script}(...given)", list(arguments))
 
 
@@ -111,7 +111,7 @@ class Role(NamedTuple):
 
 
 def roles(page: Page) -> list[Role]:
-    """What a screen reader is told, in order; also of what is far from the window."""
+    """List the roles a screen reader gets, in order, also outside the window."""
     page.evaluate(
         """() => document.querySelectorAll("*").forEach((one) => {
             if (getComputedStyle(one).contentVisibility === "auto") one.style.contentVisibility = "visible";
@@ -133,7 +133,7 @@ def _text(node: dict[str, Any], key: str) -> str:
 
 
 def tab_stops(page: Page, most: int) -> Sequence[dict[str, Any]]:
-    """What Tab reaches one after the other from the top of a page."""
+    """List the elements that Tab reaches from the top of a page."""
     found = []
     for _ in range(most):
         page.keyboard.press("Tab")

@@ -66,7 +66,7 @@ def printed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Call
 
 @pytest.fixture(scope="session")
 def screenshots() -> Path | None:
-    """Where pictures of pages go, if anybody wants them."""
+    """Return the folder for pictures of pages, None without KCHECK_SCREENSHOTS."""
     folder = os.environ.get("KCHECK_SCREENSHOTS")
     if not folder:
         return None

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(BASH is None or os.name == "nt", reason="the ste
 
 
 class Ran(NamedTuple):
-    """How a step ended, what it said, and the outputs that it set."""
+    """Status, text and outputs of a step."""
 
     status: int
     text: str
@@ -119,7 +119,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def arguments(echo: Path, workspace: Path, inputs: dict[str, str], **more: str) -> list[str]:
-    """What kcheck is called with."""
+    """Return the arguments that kcheck is called with."""
     known = {"steps.install.outputs.kcheck": str(echo)} | {f"inputs.{key}": value for key, value in inputs.items()}
     ran = run("check", workspace, known, **more)
     assert ran.status == 0, ran.text

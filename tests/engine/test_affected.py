@@ -118,7 +118,7 @@ def checked(folder: Path, files: Mapping[str, str], changed: tuple[str, ...] = (
 
 
 def seen(findings: list[Finding], folder: Path) -> Iterator[tuple[str, str, int, str, str]]:
-    """What a user sees of findings before they are merged."""
+    """Return the visible parts of findings before merging."""
     for finding in findings:
         for one in finding.parts or (finding,):
             yield one.rule, one.object, one.span.start, one.message, one.fix.title if one.fix else one.help

@@ -36,7 +36,7 @@ def side(diff: str, sign: str) -> str:
 
 
 def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG, paths: Sequence[str] = (".",)) -> Fixes:
-    """What a fix of the files before makes of them: those after."""
+    """Fix the files before; they must equal the files after."""
     folder = write({name: side(diff, "-") for name, diff in files.items()})
     outcome = fix.fix(list(paths), config, safeties=SAFETIES)
     save.save(outcome.files)

@@ -564,7 +564,7 @@ NONE_ADDED = {"max_surge": 0, "max_unavailable": 20}
 
 
 def upgraded(found: Finding) -> dict[str, object]:
-    """What a fix writes, by the attribute's name in the model."""
+    """Return the values a fix writes, by the attribute's name in the model."""
     return {change.name: change.value for change in found.fix.changes} if found.fix else {}
 
 

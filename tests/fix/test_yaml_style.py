@@ -31,7 +31,7 @@ CONFIG = Config(nodes={"": 1000})
 
 
 def found(rules: tuple[str, ...], config: Config, paths: list[str]) -> list[Finding]:
-    """What some rules find."""
+    """Return the findings of some rules."""
     result = linter.run(Tree(paths, exclude=config.exclude), config)
     assert not result.bugs
     return [finding for finding in result.findings if finding.rule in rules]
@@ -48,7 +48,7 @@ def fixed(folder: Path, names: Iterable[str], *rules: str, config: Config = CONF
 
 
 def helped(rules: tuple[str, ...], *, config: Config = CONFIG, paths: tuple[str, ...] = (".",)) -> set[str]:
-    """What people are told to do about what cannot be fixed; nothing is written."""
+    """Return the help of findings that cannot be fixed; nothing is written."""
     findings = found(rules, config, list(paths))
     assert all(finding.fix is None for finding in findings)
     assert not fix.fix(list(paths), config, safeties=SAFETIES, rules=rules).files

@@ -21,7 +21,7 @@ Change = Callable[[Files], None]
 
 
 def swap(path: str, pattern: str, new: str, *, times: int = 1) -> Change:
-    """What matches becomes something else; `^` and `$` are the ends of lines."""
+    """Replace the only match; `^` and `$` are the ends of lines."""
 
     def change(files: Files) -> None:
         files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)
@@ -31,7 +31,7 @@ def swap(path: str, pattern: str, new: str, *, times: int = 1) -> Change:
 
 
 def every(path: str, pattern: str, new: str) -> Change:
-    """As `swap`, wherever it is."""
+    """Replace every match, as `swap` does."""
 
     def change(files: Files) -> None:
         files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)

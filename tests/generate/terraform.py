@@ -37,7 +37,7 @@ def initialized(files: Mapping[str, bytes], folder: Path) -> Path:
 
 
 def terraform(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What Terraform says in a folder, with the providers of the mirror."""
+    """Run Terraform in a folder with the providers of the mirror."""
     own = {**os.environ, "TF_CLI_CONFIG_FILE": str(folder / "configuration"), "CHECKPOINT_DISABLE": "1"}
     command = ["terraform", *arguments, "-no-color"]
     return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True, check=False)
@@ -57,7 +57,7 @@ def assert_fails(folder: Path, path: str, pattern: str, new: str, told: str) -> 
 
 
 def _lacking(files: Mapping[str, bytes]) -> str:
-    """What this machine does not have for `terraform init` of these files; empty if nothing."""
+    """Name what this machine lacks for `terraform init` of these files, empty if nothing."""
     text = b"\n".join(data for path, data in files.items() if path.endswith(".tf")).decode()
     if _MODULE.search(text):
         return "its modules would be fetched"

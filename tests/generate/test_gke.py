@@ -103,7 +103,7 @@ def test_a_job_waits_until_its_node_has_the_plugin(machine: str) -> None:
 
 
 def on_node(pod: dict[str, Any], container: dict[str, Any], path: str) -> str:
-    """Where a file of a container is on the node."""
+    """Return the node's path of a container's file."""
     volumes: dict[str, str] = {volume["name"]: volume.get("hostPath", {}).get("path", "") for volume in pod["volumes"]}
     mounts: dict[str, str] = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     nearest = max(mount for mount in mounts if path.startswith(mount))

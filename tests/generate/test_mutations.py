@@ -984,7 +984,7 @@ def made(base: str) -> Files:
 
 
 def place(wrong: Mistake, *part: str | int) -> str:
-    """Where a mistake, or a part of it, is written: its line in the rule that carries it."""
+    """Return the line of a mistake, or of a part of it, in its rule."""
     if wrong.number is None:
         return wrong.rule
     (rule,) = rules.by_name(rules.load(), [wrong.rule])

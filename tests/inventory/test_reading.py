@@ -59,7 +59,7 @@ def read(kept: Kept | None = None) -> Reading:
 
 
 def described(reading: Reading) -> object:
-    """All that was read, in plain data."""
+    """Return the whole inventory as plain data."""
     found = reading.inventory
     return (
         model.as_json(model.of_reading(reading, Config())),

@@ -58,7 +58,7 @@ def validator(api: str, kind: str) -> jsonschema.Draft202012Validator | None:
 
 
 def refused(document: dict[str, Any], api: str, kind: str) -> list[str]:
-    """What is wrong with a document of a kind, each with its place."""
+    """List the problems of a document of a kind, each with its place."""
     schema = validator(api, kind)
     if schema is None:
         return [f"no schema of {api} {kind}"]
@@ -69,7 +69,7 @@ def refused(document: dict[str, Any], api: str, kind: str) -> list[str]:
 
 
 def problems(text: str) -> list[str]:
-    """What is wrong with every document of a YAML text; empty documents are nothing."""
+    """List the problems of every document of a YAML text, without empty documents."""
     out = []
     for number, document in enumerate(yaml.load_all(text, LOADER), 1):
         if document is None:

@@ -54,7 +54,7 @@ def found_images(data: dict[str, Any]) -> dict[str, str]:
 
 
 def place(thing: dict[str, Any], field: str) -> str:
-    """Where a field is written: file and line."""
+    """Return file and line of a field."""
     written: str = thing["fields"][field]["from"][0]
     return written.rpartition(":")[0]
 

@@ -97,7 +97,7 @@ def messages(result: Result) -> dict[str, list[str]]:
 
 
 def notes(result: Result) -> list[str]:
-    """What was not rendered, without the words that are always the same."""
+    """Return the notes about unrendered parts, without their common words."""
     found = [finding for finding in result.findings if finding.rule == "kustomization-not-rendered"]
     return [f"{one.span.source.path}:{one.span.begin.line} {' '.join(one.details)}" for one in found]
 

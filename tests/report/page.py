@@ -111,7 +111,7 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that can be read, spaces joined."""
+        """Return the visible text with joined spaces."""
         return " ".join("".join(self.texts).split())
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
@@ -119,7 +119,7 @@ class Page(HTMLParser):
         return [one for one in self.elements if one.tag == tag and attributes.items() <= one.attributes.items()]
 
     def foreign(self) -> list[str]:
-        """What is in the page that kcheck does not make."""
+        """List elements of the page that kcheck does not make."""
         found = [*self.faults, *(f"{tag} is not closed" for tag in self.open)]
         plotted = PLOTTED if self.all("svg", **{"class": "plot"}) else ()
         for tag, attributes in self.elements:

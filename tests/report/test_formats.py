@@ -97,7 +97,7 @@ def test_sarif_is_valid_and_has_every_finding(report: Report) -> None:
 
 
 def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
-    """What a viewer of SARIF makes of replacements."""
+    """Apply replacements as a SARIF viewer does."""
     lines = text.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -232,7 +232,7 @@ def test_github_annotates_the_ten_worst(report: Report) -> None:
 
 
 def commands(log: str) -> list[str]:
-    """What GitHub's runner takes for commands: by the begin of a line, and in an older form anywhere."""
+    """List the commands GitHub's runner sees: at the start of a line, or in an older form anywhere."""
     return [line for line in map(str.strip, log.splitlines()) if line.startswith("::") or re.search(r"##\w*\[", line)]
 
 

@@ -80,7 +80,7 @@ def check(*arguments: str) -> Any:
 
 
 def text(*arguments: str) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     return CliRunner().invoke(cli, list(arguments)).output
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.medium
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, *, fails: str = "") -> list[str]:
-    """What a run for one rule begins, where the step with a word in it fails."""
+    """List the steps that a run for one rule starts, if the step with a word in it fails."""
     loader = SourceFileLoader("accept", str(ROOT / "scripts" / "accept"))
     spec = spec_from_loader("accept", loader)
     assert spec

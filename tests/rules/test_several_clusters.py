@@ -61,7 +61,7 @@ def job(more: str = "restartPolicy: Never") -> str:
 
 
 def waiting(result: Result, rule: str) -> list[Undecided]:
-    """What of a rule is undecided."""
+    """Return the undecided checks of a rule."""
     return [check for check in result.undecided if check.rule == rule]
 
 

@@ -130,7 +130,7 @@ def room(code: str, read: Read) -> Room:
 
 
 class TestKubelets:
-    """What the code configures kubelets to reserve counts first."""
+    """Kubelet reservations in the code override the defaults."""
 
     def test_usual_reservations_apply_without_configuration(self, read: Read) -> None:
         found = room(EKS.format(types='["t3.large"]', more=""), read)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What a function is called with from now on."""
+    """Record the arguments of later calls of a function."""
     calls: list[Any] = []
     function = getattr(module, name)
 

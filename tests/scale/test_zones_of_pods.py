@@ -75,7 +75,7 @@ GKE, KUBERNETES = "topology.gke.io/zone", "topology.kubernetes.io/zone"
 
 
 def refused(write: Write, *manifests: str) -> tuple[str, str | None, str] | None:
-    """What is missing, what is asked for, and what the nearest pool has."""
+    """Return the missing resource, the requested value and the nearest pool's value."""
     write({"main.tf": CLUSTER, "all.yaml": "---\n".join(manifests)})
     world = linter.run(Tree(["."]), Config()).world
     found = refusal(world.inventory.workloads[0].templates[0], world)

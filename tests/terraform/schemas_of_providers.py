@@ -37,12 +37,12 @@ class Ask(Protocol):
 
 
 def unknown(text: str) -> list[str]:
-    """What the lists do not know in resources, data sources, module calls and providers: `LINE: what`, in order."""
+    """List names unknown to the lists in resources, data sources, module calls and providers."""
     return _told(text, _strange)
 
 
 def missing(text: str) -> list[str]:
-    """What the lists say is required and is not given: `LINE: what`, in order."""
+    """List required names that are missing: `LINE: what`, in order."""
     return _told(text, _lacking)
 
 
@@ -142,18 +142,18 @@ def _lacking(body: nodes.Body, listed: Listed, path: str, meta: frozenset[str] =
 
 
 def _nested(listed: Listed) -> dict[str, Listed]:
-    """What can be written as blocks."""
+    """Return the names that can be written as blocks."""
     return {**listed.get("blocks", {}), **listed.get("either", {})}
 
 
 def _values(listed: Listed) -> dict[str, tuple[Listed, bool]]:
-    """What is written as objects, and whether as a map of them."""
+    """Return the names written as objects, and whether as a map of them."""
     forms = ("objects", "either", "maps")
     return {name: (inner, form == "maps") for form in forms for name, inner in listed.get(form, {}).items()}
 
 
 def _objects(ask: Ask, value: nodes.Expression, listed: Listed, is_map: bool, path: str) -> Iterator[Told]:
-    """What is told of the objects in an expression, as far as they are written there."""
+    """Check the objects written in an expression."""
     if isinstance(value, nodes.Object) and is_map:
         for _, item in value.entries:
             yield from _objects(ask, item, listed, False, path)
@@ -165,7 +165,7 @@ def _objects(ask: Ask, value: nodes.Expression, listed: Listed, is_map: bool, pa
 
 
 def _parts(value: nodes.Expression) -> Iterator[tuple[nodes.Expression, bool]]:
-    """Where the objects of an expression can come from, and whether it is one value of a map."""
+    """Yield the parts of an expression that give its objects, and whether each is a map value."""
     if isinstance(value, nodes.Tuple):
         yield from ((item, False) for item in value.items)
     elif isinstance(value, nodes.Conditional):

@@ -72,7 +72,7 @@ ALONE = "eks/modules/eks:module.nodes.aws_eks_node_group.this"
 
 
 def fetched(source: str, folder: str = ".terraform/modules/training") -> dict[str, str]:
-    """What `terraform init` leaves of a module."""
+    """Return the files that `terraform init` writes for a module."""
     rows = [{"Key": "", "Source": "", "Dir": "."}, {"Key": "training", "Source": source, "Dir": folder}]
     rows.append({"Key": "training.nodes", "Source": "./nodes", "Dir": f"{folder}/nodes"})
     return {".terraform/modules/modules.json": json.dumps({"Modules": rows})} | at(folder)

@@ -38,7 +38,7 @@ def ours(expressions: list[str]) -> list[str]:
 
 
 def theirs(terraform: str, expressions: list[str], folder: Path) -> list[str]:
-    """What Terraform says, all in one start."""
+    """Return Terraform's answers from one start."""
     line = "jsonencode([" + ", ".join(f'try(jsonencode({e}), "ERROR")' for e in expressions) + "])"
     run = subprocess.run([terraform, "console"], input=line, capture_output=True, text=True, check=False, cwd=folder)
     assert run.returncode == 0, run.stderr[-2000:]

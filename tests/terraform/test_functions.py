@@ -195,7 +195,7 @@ def ours(call: str) -> str:
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What Terraform says to each call, all in one start."""
+    """Return Terraform's answer to each call, from one start."""
     terraform = shutil.which("terraform")
     if terraform is None:
         pytest.skip("terraform is not on PATH, so there is nothing to compare with")

@@ -41,7 +41,7 @@ def value(text: str, names: Mapping[str, Datum] = UNKNOWN) -> Datum:
 
 
 def shape(datum: Datum) -> object:
-    """What is known, with `?` for what is not: `{...}` may have more, `a | b` is one of several."""
+    """Render a value with `?` for unknown parts; `{...}` may have more, `a | b` is one of several."""
     if isinstance(datum, Partial):
         part, rest = (shape(Known(some, HERE)) for some in (datum.part, datum.rest))
         return {"there": part, "more": rest}

@@ -74,7 +74,7 @@ def resource(address: str, values: dict[str, Any], **more: Any) -> dict[str, Any
 
 
 def plan(**changes: Any) -> dict[str, Any]:
-    """What Terraform plans for the code above, before anything exists."""
+    """Return Terraform's plan for the code above, before anything exists."""
     subnets = [
         resource(f"aws_subnet.private[{i}]", {"cidr_block": f"10.0.{i}.0/24", "tags": None}, index=i) for i in (0, 1)
     ]

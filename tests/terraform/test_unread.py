@@ -53,7 +53,7 @@ NETWORK = call(
 
 
 def skipped() -> list[Skipped]:
-    """What is said not to be read."""
+    """Return the notes about unread parts."""
     return reader.read(Tree(["."]), Config()).skipped
 
 

@@ -53,7 +53,7 @@ def scope(tmp_path_factory: pytest.TempPathFactory) -> Scope:
 
 
 def answer(expression: str, scope: Scope) -> Answer:
-    """What kcheck says, as Terraform would."""
+    """Return kcheck's answer in Terraform's form."""
     file = parse(Source("x", f"x = (\n{expression}\n)\n".encode()))
     found = Answer(expression=expression, refused=True)
     if file.problems:
@@ -91,7 +91,7 @@ def type_written(found: Type) -> Any:
 
 
 def differences(answers: list[Answer], scope: Scope) -> list[tuple[object, ...]]:
-    """Where kcheck and Terraform do not agree; what both do not know is no difference."""
+    """List differences between kcheck and Terraform; values unknown to both are equal."""
     result: list[tuple[object, ...]] = []
     for theirs in answers:
         ours = answer(theirs["expression"], scope)

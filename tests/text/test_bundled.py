@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def wheel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if kcheck ran from a wheel."""
+    """Make kcheck run as from a wheel."""
     monkeypatch.setattr(bundled, "COMPILED", str(folder))
 
 

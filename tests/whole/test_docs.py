@@ -44,7 +44,7 @@ def fences(text: str) -> list[tuple[str, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """What links to headings, as GitHub makes them, and to anchors in tables may end in."""
+    """Return the anchors of headings, as GitHub makes them, and of tables."""
     found: dict[str, int] = {}
     result = set(_ANCHOR.findall(text))
     for match in _HEADING.finditer(_FENCE.sub("", text)):
@@ -95,7 +95,7 @@ def calls(text: str) -> Iterator[str]:
 
 
 def wrong(call: str) -> str:
-    """What is wrong with a call: a command or an option that does not exist; empty if nothing is."""
+    """Return the fault of a call: an unknown command or option; empty if none."""
     parts = shlex.split(call, comments=True)
     for end in _ENDS:
         parts = parts[: parts.index(end)] if end in parts else parts

@@ -87,7 +87,7 @@ def test_the_model_of_an_example_equals_its_golden_file(example: str) -> None:
 
 
 def subnet_message(text: str, tmp_path: Path) -> tuple[str, ...]:
-    """What subnet-too-small says of eks-training with another text for the VPC CNI."""
+    """Return the message of subnet-too-small for eks-training with another VPC CNI configuration."""
     for path in sorted((ROOT / "examples" / "eks-training").glob("*.*")):
         content = path.read_text()
         (tmp_path / path.name).write_text(content.replace("      before_compute = true\n", text))

@@ -42,7 +42,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path not in DOORS)
 
 
 def dotted(path: Path) -> str:
-    """What a file is imported by, without `kcheck.`."""
+    """Return the import name of a file, without `kcheck.`."""
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
 
 
@@ -98,7 +98,7 @@ def modules(packages: Iterable[str] = RANKS, *, but: Iterable[str] = ()) -> Iter
 
 
 def offenders(found: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, list[object]]:
-    """What is wrong in each module; a test that compares it with {} names all of them at once."""
+    """Return the faults of each module; a comparison with {} names all at once."""
     return {module: wrong for module, found in found if (wrong := list(found))}
 
 
@@ -271,7 +271,7 @@ def test_modules_listed_as_reading_by_themselves_do_read() -> None:
 
 
 def reads(module: str) -> set[str]:
-    """What a module opens or runs by itself."""
+    """Yield what a module opens or runs by itself."""
     used = {ast.unparse(node) for node in nodes(module) if isinstance(node, ast.Attribute)}
     return READS & (used | {ast.unparse(call.func) for call in calls(module)})
 

@@ -31,7 +31,7 @@ def minutes(cell: str) -> tuple[float, float] | None:
 
 
 def off(published: str, printed: str) -> str:
-    """How far the ends of a range are from a published one, in per cent, as the table has it."""
+    """Return the distance of a range from a published one in per cent, as in the table."""
     theirs, ours = (
         [float(text.replace(",", "")) for text in re.findall(r"\d[\d,.]*", cell.partition(" of ")[0])]
         for cell in (published, printed)

@@ -41,7 +41,7 @@ def objects(files: Mapping[str, str]) -> Iterator[dict[str, object]]:
 
 
 def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | None:
-    """What the policy of a rule says of some files, with the values that they give; None if it is none."""
+    """Return the policy messages of a rule about some files, with their values; None if it has no policy."""
     config = replace(settings.load(["."]), nodes={"": example.nodes} if example.nodes else {})
     values = read(Tree(["."]), config).values
     policy = policies.of_rule(rule, frozenset(values), info=True)

@@ -24,12 +24,12 @@ def simulated(case: Case) -> _Simulation:
 
 
 def start(node: Node) -> float:
-    """When the pod of a node began to work."""
+    """Return when the pod of a node began to work."""
     return node.ready + node.spent["wait"]
 
 
 def as_events(run: _Simulation, *, new_api: bool = False) -> str:
-    """What kubectl prints of the events of a run, as core/v1 has them or events.k8s.io/v1."""
+    """Print the events of a run as kubectl does, in core/v1 or events.k8s.io/v1."""
     items: list[dict[str, object]] = []
 
     def add(time: float, reason: str, kind: str, name: str, message: str, source: str) -> None:
@@ -103,7 +103,7 @@ def as_events(run: _Simulation, *, new_api: bool = False) -> str:
 
 
 def as_answer(run: _Simulation, step: int = 15) -> str:
-    """What Prometheus answers for the range of a run, its samples `step` seconds apart."""
+    """Return Prometheus' answer for a run, with samples `step` seconds apart."""
     cloud, nodes = run.cloud, run.fleet.nodes
     end = max(node.gone for node in nodes)
     series: dict[tuple[tuple[str, str], ...], list[list[object]]] = {}

@@ -122,7 +122,7 @@ def course() -> _Simulation:
 
 
 def of_cloud(*names: str, within: float = 0.05) -> dict[str, object]:
-    """What a recording of the run should have."""
+    """Return the delays that a recording of the run should have."""
     return {name: pytest.approx(getattr(cloud(), FIELDS[name]), rel=within) for name in names}
 
 

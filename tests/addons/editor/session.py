@@ -34,7 +34,7 @@ def in_thread(session: Coroutine[object, object, None]) -> None:
 
 
 def capabilities(**left_out: bool) -> types.ClientCapabilities:
-    """What a new editor can do, less what is left out."""
+    """Return the capabilities of a new editor without those left out."""
     able = {"versioned", "annotated", "snippets", "creates", "resolves", "disabled", "shows"} - left_out.keys()
     return types.ClientCapabilities(
         workspace=types.WorkspaceClientCapabilities(
@@ -168,7 +168,7 @@ def applied(text: str, edits: Sequence[types.TextEdit | types.AnnotatedTextEdit 
 
 
 def _filled(snippet: str) -> str:
-    """What a snippet leaves when nothing is typed at its places."""
+    """Fill in a snippet as if nothing is typed at its places."""
     assert snippet.count("$0") == 1
     return re.sub(r"\\(.)", r"\1", snippet.replace("$0", ""))
 

@@ -37,7 +37,7 @@ def make() -> Checker:
 
 
 def seen(snapshot: Snapshot) -> Seen:
-    """What a user sees of the findings."""
+    """Return the visible parts of findings."""
     return {
         (one.rule, one.span.source.path, one.span.start, one.message, one.fix.title if one.fix else one.help)
         for one in snapshot.result.findings

@@ -34,7 +34,7 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def at(text: str, state: Snapshot | None = None, path: str = "kcheck.yaml") -> Completions:
-    """What can stand at the bar."""
+    """Complete the text at the bar."""
     found = completions(text.replace("|", "", 1), path, text.index("|"), state)
     return found or Completions(0, 0, [])
 

@@ -33,7 +33,7 @@ def states() -> dict[str, Snapshot]:
 
 
 def said(state: Snapshot, name: str, mark: str, within: str = "") -> str:
-    """What a hover says of a place; empty where it says nothing."""
+    """Return the hover text of a place, empty if there is none."""
     source = file(state, name)
     found = hover(state, source, offset(source, mark, within or mark))
     return found.text if found is not None else ""

@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def place(own: Editor, address: str, mark: str) -> types.Position:
-    """Where the last character of a part of a buffer is."""
+    """Return the position of the last character of a part of a buffer."""
     text = own.buffers[address]
     at = text.index(mark) + len(mark) - 1
     line = text.count("\n", 0, at)

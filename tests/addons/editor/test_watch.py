@@ -73,7 +73,7 @@ class Watch:
         self.lines.put(None)
 
     def until(self, wanted: str) -> str:
-        """All that is printed up to a line that a pattern fits."""
+        """Return the output up to a line that matches a pattern."""
         found = ""
         while True:
             try:

@@ -33,7 +33,7 @@ def file(state: Snapshot, name: str) -> Source:
 
 
 def offset(source: Source, mark: str, within: str = "") -> int:
-    """Where a part of a text begins: `within` in the only `mark`."""
+    """Return the offset of `within` inside the only `mark`."""
     assert source.data.count(mark.encode()) == 1
     return source.data.index(mark.encode()) + mark.encode().index(within.encode())
 

@@ -47,7 +47,7 @@ def ended(
     kept: Kept, name: str, *, owner: str = "", folder: str = "", status: str = CHECKED, rows: Rows | None = None,
     **more: object,
 ) -> Ended:  # fmt: skip
-    """What became of a repository, whose outcome is kept as a run keeps it."""
+    """Store the outcome of a repository as a run does."""
     given = {"status": status, "rows": None if status == FAILED else rows or Rows(), **more}
     outcome = msgspec.convert(given, Outcome, from_attributes=True)
     if not outcome.is_unchanged:

@@ -109,7 +109,7 @@ def outcomes(address: str | None, tasks: Iterable[Task], jobs: int = 1) -> dict[
 
 
 def found(outcome: Outcome) -> Outcome:
-    """What does not depend on how quickly it was found."""
+    """Return the parts of an outcome that do not depend on time."""
     return replace(outcome, seconds=0.0, cpu_seconds=0.0, memory=0)
 
 

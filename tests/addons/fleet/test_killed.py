@@ -37,14 +37,14 @@ def fleet(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
-    """What a run finds that nobody ends."""
+    """Return the findings of an undisturbed run."""
     folder = made(tmp_path_factory.mktemp("undisturbed"))
     assert run(*COMMAND, folder=folder).returncode == 0
     return rows(folder / "out")
 
 
 def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    """What the last run found, by table, but for what another run has another of."""
+    """Return the rows of the last run by table, without columns that differ by run."""
     found = {}
     with duckdb.connect(str(folder / "fleet.duckdb"), read_only=True) as database:
         for table in TABLES:

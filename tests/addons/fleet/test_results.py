@@ -44,7 +44,7 @@ def asked_of_duckdb(sql: str) -> list[tuple[object, ...]]:
 
 
 def counts(folder: Path) -> dict[str, int]:
-    """How many rows each run has, in all tables but that of runs."""
+    """Count the rows of each run in all tables except `runs`."""
     every = " UNION ALL ".join(f"SELECT run FROM {name}" for name in TABLES if name != "runs")
     rows = asked(folder, f"SELECT run, count(*) FROM ({every}) GROUP BY run ORDER BY run")
     return {str(run): int(str(count)) for run, count in rows}

@@ -93,7 +93,7 @@ class FakePrometheus:
         return [{"metric": labels, "values": points} for labels, points in found]
 
     def evaluated(self, query: str, times: list[int]) -> list[tuple[dict[str, str], list[tuple[float, str]]]]:
-        """What a query gives at some times."""
+        """Evaluate a query at some times."""
         match = QUERY.fullmatch(query)
         assert match, query
         back = int(match["range"] or 1000 * LOOK_BACK) / 1000

@@ -88,7 +88,7 @@ def running(programs: Programs, blocks: Path, *flags: str) -> Iterator[str]:
 
 
 def command_line(programs: Programs, folder: Path, port: int) -> list[str]:
-    """How Prometheus runs: it keeps blocks however old they are, and as they are."""
+    """Return the command line of Prometheus: it keeps blocks of any age unchanged."""
     return [
         programs.prometheus, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={HOST}:{port}", "--storage.tsdb.retention.time=100y", "--log.level=warn",

@@ -35,7 +35,7 @@ def asked(fake: FakePrometheus, *, naps: list[float] | None = None, timeout: flo
 
 
 def error_of(fake: FakePrometheus, reply: Reply, **rest: float) -> str:
-    """What is said of an answer."""
+    """Return the error about an answer."""
     fake.reply = lambda _: reply
     with pytest.raises(HttpError) as caught:
         asked(fake, **rest).instant("up{}", 1)  # type: ignore[arg-type]

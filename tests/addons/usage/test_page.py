@@ -29,7 +29,7 @@ def _plots() -> None:
 
 
 class Page(HTMLParser):
-    """What a page refers to, how its tags nest, and its text."""
+    """Links, tag nesting and text of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePromet
 
 
 def run(fake: FakePrometheus, *arguments: str, status: int = 0) -> str:
-    """What a run says on stderr, its address left out."""
+    """Return the stderr of a run without its address."""
     result = CliRunner().invoke(cli, ["usage", "record", "--prometheus", fake.url, *WHEN, *arguments])
     assert result.exit_code == status, result.output
     return result.stderr.replace(fake.url, "URL")

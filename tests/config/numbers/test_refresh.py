@@ -36,7 +36,7 @@ def committed(repository: Path, tag: str, files: Mapping[str, str]) -> None:
 
 
 def refreshed(tmp_path: Path, part: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """What the script prints about profiles in a folder."""
+    """Return what the script prints about profiles in a folder."""
     command = [sys.executable, str(ROOT / "scripts" / "refresh"), str(tmp_path / "gits"), part, *options]
     command += ["--profiles", str(tmp_path / "profiles")]
     return subprocess.run(command, capture_output=True, text=True, check=False)

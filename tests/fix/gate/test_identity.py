@@ -46,7 +46,7 @@ def report(*arguments: str) -> dict[str, Any]:
 
 
 def known_before() -> dict[tuple[str, str, str], str]:
-    """What the old baseline knows, with its severity."""
+    """Return the findings of the old baseline with their severities."""
     entries = json.loads((OLD / "kcheck-baseline.json").read_text())["findings"]
     return {(one["rule"], one["path"], name): one["severity"] for one in entries for name in one["objects"]}
 

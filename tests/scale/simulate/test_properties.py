@@ -469,7 +469,7 @@ def test_the_version_decides_the_deletion_algorithm(minor: int, modern: bool) ->
 
 
 def downs(run: Run) -> list[float]:
-    """When nodes were deleted."""
+    """Return the times of scale-downs."""
     return [event.time for event in run.events if event.what == "scale-down"]
 
 

@@ -26,7 +26,7 @@ POOL = 'resource "pool" "p{i}" {{\n  max_count = {i}\n  labels = {{\n    a = 1\n
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions are called."""
+    """Count function calls."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:

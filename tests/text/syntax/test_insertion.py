@@ -157,7 +157,7 @@ NEW: st.SearchStrategy[Any] = st.recursive(
 
 
 def read(text: str) -> Any:
-    """What a text says, by another reader; unlike the pure one it takes tabs in braces."""
+    """Parse a text with another reader, which allows tabs in braces."""
     return load(text, CSafeLoader)
 
 

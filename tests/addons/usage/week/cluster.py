@@ -17,7 +17,7 @@ GPU = "nvidia_com_gpu"
 
 @dataclass(frozen=True)
 class Gpu:
-    """How a container uses a GPU: percent, MiB, percent of tensor cores, watts."""
+    """Use of a GPU by a container: percent, MiB, percent of tensor cores, watts."""
 
     busy: Shape
     memory: Shape
@@ -40,12 +40,12 @@ class Container:
 
     @property
     def gpus(self) -> int:
-        """How many GPUs or slices of them it has."""
+        """Number of GPUs or slices."""
         return int(sum(amount for resource, amount in self.limits.items() if resource.startswith("nvidia_com_")))
 
     @property
     def restarts(self) -> list[int]:
-        """When it was started again."""
+        """Times of its restarts."""
         return sorted([*self.kills, *self.crashes])
 
 
@@ -61,7 +61,7 @@ class Machine:
 
     @property
     def resource(self) -> str:
-        """How kube-state-metrics names the resource."""
+        """Name of the resource in kube-state-metrics."""
         return f"nvidia_com_mig_{self.mig.replace('.', '_')}" if self.mig else GPU
 
 
@@ -107,18 +107,18 @@ class Pod:
 
     @property
     def job(self) -> tuple[str, str]:
-        """What it belongs to, as a person calls it."""
+        """Name of the job that the pod belongs to."""
         return self.owners[-1] if self.owners else ("Pod", self.name)
 
     @property
     def gpus(self) -> int:
-        """How many GPUs all its containers have."""
+        """Number of GPUs of all containers."""
         return sum(one.gpus for one in self.containers)
 
 
 @dataclass(frozen=True)
 class QueueWaits:
-    """How long each workload waited in a queue of Kueue: when it was admitted, and the seconds."""
+    """Waits in a queue of Kueue: time of admission and seconds, per workload."""
 
     queue: str
     waits: list[tuple[int, float]]

@@ -112,7 +112,7 @@ def _labels(labels: dict[str, str]) -> dict[str, str]:
 
 
 def _usage(writer: Writer, week: Week, pod: Pod) -> None:
-    """What cAdvisor says of a pod: of each container, of the whole, and of the pause container."""
+    """Write cAdvisor's series of a pod: each container, the whole pod, the pause container."""
     node = pod.node
     if node is None or pod.started is None:
         return
@@ -160,7 +160,7 @@ def _whole(values: list[float]) -> list[float]:
 
 
 def _facts(writer: Writer, week: Week, pod: Pod) -> None:
-    """What kube-state-metrics says of a pod from its creation until it is deleted."""
+    """Write kube-state-metrics' series of a pod, from its creation to its deletion."""
     base = {"namespace": pod.namespace, "pod": pod.name, "uid": identity(pod.name)}
     life: Span = (pod.created, pod.deleted, 1)
     kind, name = pod.owners[0] if pod.owners else ("", "")

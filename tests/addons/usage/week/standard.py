@@ -202,7 +202,7 @@ def _training(plan: _Plan) -> None:
 
 
 def _research(plan: _Plan) -> None:
-    """What shares the node for research."""
+    """Add the pods that share the research node."""
     ada: dict[str, object] = {"labels": {"team": "vision", "owner": "ada", "experiment": "segment-v2"}}
     plan.pod("vision/segmenter-" + suffix("segmenter") + "@research-0", [("Job", "segmenter")], [SEGMENTER], 5 * HOUR, 105 * HOUR, deleted=110 * HOUR, **ada)  # fmt: skip
     plan.pod("vision/notebook-ada-0@research-0", [("StatefulSet", "notebook-ada")], [NOTEBOOK], -BEFORE, labels={"team": "vision", "owner": "ada"})  # fmt: skip

@@ -20,7 +20,7 @@ STARTING = 15 * 60
 
 @dataclass
 class ContainerTruth:
-    """What a container used at each scrape, in cores and bytes, from each of its starts to its end."""
+    """True use of a container at each scrape, in cores and bytes, from each start to its end."""
 
     lives: list[Life]
     began: list[int]

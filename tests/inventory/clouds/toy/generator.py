@@ -17,5 +17,5 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
-    """What goes without saying on the toy cloud."""
+    """Return the context of the toy cloud."""
     return {"node_local_dns": False, "dns_autoscaler": False, "device_plugin": False}
