@@ -209,7 +209,9 @@ def test_volcano_counts_as_many_pods_as_the_gang_starts_with(least: int, told: s
     pool = POOL.replace("min_size     = 0", "min_size     = 10")
     found = check({"main.tf": pool + VOLCANO, "volcano.conf": conf, "job.yaml": job})
     texts = [one.message for one in found.findings if one.rule == "volcano-scale-from-zero"]
-    assert texts == ([f"Volcano never starts Job train: it waits for {told} GPUs, and Volcano admits 96"] if told else [])
+    assert texts == (
+        [f"Volcano never starts Job train: it waits for {told} GPUs, and Volcano admits 96"] if told else []
+    )
 
 
 @pytest.mark.parametrize(
