@@ -202,17 +202,8 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
 
 
 _OUTPUT = {
-    "format_",
-    "files",
-    "quiet",
-    "fail_on",
-    "exit_zero",
-    "hook",
-    "min_severity",
-    "prune",
-    "add_ignores",
-    "statistics",
-}
+    "format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores", "statistics",
+}  # fmt: skip
 """Options that change the output but not the findings."""
 
 

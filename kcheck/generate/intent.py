@@ -190,8 +190,9 @@ def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
 def in_folder(made: Intent, folder: str) -> Intent:
     """Keep the network of a cluster that was generated into a folder before, unless the intent plans another."""
     path, usual = os.path.join(folder, RECORDED), max(made.nodes, int(recommended.values(made.cloud)["network.least"]))
-    network: Any = load(path).get("network") or {} if os.path.lexists(path) else {}
-    return replace(made, sized=network.get("nodes", usual)) if made.sized == usual else made
+    network = load(path).get("network") if os.path.lexists(path) else None
+    recorded = network.get("nodes", usual) if isinstance(network, dict) else usual
+    return replace(made, sized=recorded) if made.sized == usual else made
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
@@ -306,14 +307,9 @@ def _wrong_names(intent: Intent) -> Iterator[str]:
     """Yield names that are reserved, repeated, or need quotes in YAML."""
     teams = tuple(team.name for team in intent.teams)
     for what, values in (
-        ("name", (intent.name,)),
-        ("region", (intent.region,)),
-        ("teams", teams),
-        ("tiers", intent.tiers),
-        ("zones", intent.zones),
-        ("machines", intent.machines),
-        ("network.cards", intent.cards),
-    ):
+        ("name", (intent.name,)), ("region", (intent.region,)), ("teams", teams), ("tiers", intent.tiers),
+        ("zones", intent.zones), ("machines", intent.machines), ("network.cards", intent.cards),
+    ):  # fmt: skip
         yield from (f"{what}: {value} exists twice" for value in values if values.count(value) > 1)
         for word in values if what != "zones" else ():  # which stand in quotes where they need them
             if yaml.literal(word) != word:

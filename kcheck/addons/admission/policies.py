@@ -140,12 +140,10 @@ _REWRITTEN = {
     "template": {"template.workload": "variables"},
     "container": {"container.template.workload": "variables", "container.template": "template"},
     "image": {
-        "image.workload": "variables",
-        "image.container.template": "template",
-        "image.container": "container",
+        "image.workload": "variables", "image.container.template": "template", "image.container": "container",
         "image": "container.image",
     },
-}
+}  # fmt: skip
 """Replacements for paths of rules, by subject; the object's words are in `variables`."""
 
 

@@ -10,12 +10,8 @@ for _module in (collections, dates, encoding, maps_and_sets, network, numeric, p
 _LATER = "its value is only known when Terraform runs"
 _MACHINE = "its value depends on the machine that runs Terraform"
 _REASONS = {
-    "timestamp": _LATER,
-    "plantimestamp": _LATER,
-    "uuid": _LATER,
-    "bcrypt": _LATER,
-    "abspath": _MACHINE,
-    "pathexpand": _MACHINE,
+    **dict.fromkeys(("timestamp", "plantimestamp", "uuid", "bcrypt"), _LATER),
+    **dict.fromkeys(("abspath", "pathexpand"), _MACHINE),
     "rsadecrypt": "it needs a private key",
     "base64gzip": "compressed text is not computed",
     "templatestring": "its template is only known when Terraform runs",
