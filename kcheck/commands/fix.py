@@ -169,8 +169,8 @@ def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, st
 
 def _stale_tables(finding: Finding) -> Iterable[tuple[str, str]]:
     """Yield rows of README.md beside a module, as terraform-docs writes them, with the old default of a variable."""
-    for (of, *key), written in ((change.origin.path, change.origin.written) for change in finding.changes):
-        if key == ["default"] and of.startswith("variable "):
+    for place, written in ((change.origin.path, change.origin.written) for change in finding.changes):
+        if place[1:] == ("default",) and (of := place[0]).startswith("variable "):
             path = "/".join((*written.source.path.split("/")[:-1], "README.md"))
             rows = Disk(boundary=around([path])).head(path, MAX_BYTES).decode(errors="replace")
             name = of.split(" ", 1)[1].strip('"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from kcheck.commands.cli import cli
-from kcheck.commands.fix import _Places
+from kcheck.commands.fix import _Places, _stale_tables
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.fix import fix
@@ -20,6 +21,7 @@ from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.text import Edit, Source
+from kcheck.text.values import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -527,3 +529,11 @@ def test_unsafe_fixes_are_applied_after_all_others(write: Write) -> None:
     assert safe[0] == ["costs"]
     assert safe[1][0] == "costs"
     assert set(safe[1][1:]) == {"unsafe"}
+
+
+def test_a_change_outside_any_block_has_no_stale_table() -> None:
+    """A whole values file of a chart has no path."""
+    here = Origin((Source("values.yaml", b"a: 1\n").span(0, 4),))
+    finding = SimpleNamespace(changes=(SimpleNamespace(origin=here),))
+    assert here.path == ()
+    assert list(_stale_tables(finding)) == []  # type: ignore[arg-type]

@@ -335,3 +335,10 @@ def test_block_after_a_number_with_an_exponent_is_parsed(number: str) -> None:
     file = parse(Source("a.tf", f"x {{\n  a = {number}\n\n  b {{\n  }}\n}}\n".encode()))
     assert file.problems == ()
     assert [block.type for block in file.body.blocks[0].body.blocks] == ["b"]
+
+
+def test_expressions_that_are_nested_deeply_are_walked() -> None:
+    inner: nodes.Expression = nodes.Literal(Source("main.tf", b"").span(0, 0), 1)
+    for _ in range(5000):
+        inner = nodes.Tuple(inner.span, (inner,))
+    assert sum(1 for _ in nodes.walk(inner)) == 5001

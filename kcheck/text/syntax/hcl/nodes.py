@@ -184,9 +184,10 @@ class Block(Struct):
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and all expressions in it."""
-    yield expression
-    for child in children(expression):
-        yield from walk(child)
+    left = [expression]
+    while left:
+        yield (one := left.pop())
+        left += reversed([*children(one)])
 
 
 def children(expression: Expression) -> Iterator[Expression]:
