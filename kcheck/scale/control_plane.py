@@ -19,15 +19,10 @@ from kcheck.text.units import as_text, minor_version
 from kcheck.text.values import Known, Unset, Value, equals, known, mapped
 
 _NAMES = {
-    "data_dir": "data-dir",
-    "etcd_quota": "quota-backend-bytes",
-    "event_servers": "etcd-servers-overrides",
-    "reads_inflight": "max-requests-inflight",
-    "writes_inflight": "max-mutating-requests-inflight",
-    "controller_qps": "kube-api-qps",
-    "controller_burst": "kube-api-burst",
-    "serial_pulls": "serializeImagePulls",
-}
+    "data_dir": "data-dir", "etcd_quota": "quota-backend-bytes", "event_servers": "etcd-servers-overrides",
+    "reads_inflight": "max-requests-inflight", "writes_inflight": "max-mutating-requests-inflight",
+    "controller_qps": "kube-api-qps", "controller_burst": "kube-api-burst", "serial_pulls": "serializeImagePulls",
+}  # fmt: skip
 """Field of the model -> name of the setting in the components of a control plane."""
 
 
