@@ -145,6 +145,16 @@ def test_only_a_few_sizes_of_many_pools_are_kept() -> None:
 
 
 @pytest.mark.medium
+def test_pools_with_other_labels_are_not_fitted(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = counted(placement, "fit", monkeypatch)
+    check(bench_growth.selected(12))
+    few = len(pairs)
+    pairs.clear()
+    check(bench_growth.selected(24))
+    assert 0 < few < len(pairs) < 3 * few
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("make", [bench_growth.pools_of_sizes, bench_growth.pools_in_subnets, bench_growth.open_pool])
 def test_walls_of_one_pool_are_searched_in_its_sizes(
     make: Callable[[int], dict[str, str]], check: Check, monkeypatch: pytest.MonkeyPatch
