@@ -88,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "some_join": fabric is not None and not _all_have_fabric(intent),
         "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
-        "tested_with": usual[f"fabric.{_plugin(fabric)}_version"] if fabric else "",
+        "tested_with": usual[_TESTED.get(fabric.name, "fabric.gib_version")] if fabric else "",
         "gpu_fabric": fabric, "left_out": None if fabric else _possible(intent),
         "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
         "lustre": checkpoints, "checkpoint_size": checkpoints.capacity if checkpoints else 0,
@@ -192,8 +192,7 @@ class Network(NamedTuple):
     zone: str = ""
 
 
-def _plugin(fabric: Fabric) -> str:
-    return {"GPUDirect-TCPX": "tcpx", "GPUDirect-TCPXO": "tcpxo"}.get(fabric.name, "gib")
+_TESTED = {"GPUDirect-TCPX": "fabric.tcpx_version", "GPUDirect-TCPXO": "fabric.tcpxo_version"}
 
 
 def _fabric_of(intent: Intent) -> Fabric | None:
