@@ -108,8 +108,9 @@ class Definition(Thing, frozen=True):
 class Container(Thing, frozen=True):
     """A container of a pod; requests and limits are as written.
 
-    `starters`: words of its command that start processes which wait for each other, such as torchrun. `claims`: the pod's
-    claims whose devices it sees. `extended`: other resources it asks for, maybe devices.
+    `text`: its command, arguments and variables, joined by blanks. `starters`: words of it that start processes which
+    wait for each other, such as torchrun. `claims`: the pod's claims whose devices it sees. `extended`: other resources
+    it asks for, maybe devices.
     """
 
     name: Value[str]
@@ -126,7 +127,7 @@ class Container(Thing, frozen=True):
     rdma: Annotated[bool, "whether it asks for RDMA or EFA interfaces, which need the network of the node"]
     mounts: Annotated[Value[tuple[str, ...]], "the paths at which it has volumes", "", "never null"]
     starters: tuple[str, ...]
-    text: Annotated[str, "its command, arguments and variables, joined by blanks"]
+    text: str
     claims: Annotated[tuple[str, ...], "names of the resource claims that it uses"] = ()
     restart: Annotated[Value[str], "its own restartPolicy: Always makes a sidecar of an init container"] = NOTHING
     extended: tuple[tuple[str, Value[str]], ...] = ()

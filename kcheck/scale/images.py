@@ -48,6 +48,7 @@ def nodes(image: Image, world: World) -> Value[int] | Amount:
 
 def pulls(image: Image, world: World) -> Value[int] | Amount:
     """Count the Docker Hub pulls of fresh nodes through one public address; at least those of one node."""
+    need(image.registry)
     workload, nodes = owner(image, world), world.images.nodes(image)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
     found = egress.pulls_of(workload, world)

@@ -10,6 +10,7 @@ from kcheck.scale.jobs import alike
 from kcheck.scale.word_helpers import computed, may_count
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
+from kcheck.text import placeholders
 from kcheck.text.amount import Amount
 from kcheck.text.need import first_unknown, if_set, need, or_unknown
 from kcheck.text.regex import regex
@@ -107,6 +108,15 @@ def per_node(pods: PodTemplate, world: World) -> int | None:
 
 
 # --- what they ask for
+
+
+_PROGRAM = regex(r"(?:sleep +)?(\S+)")
+
+
+def text(one: Container, _world: World) -> Unknown | str:
+    """Return the command of a container and what it is given; unknown if the program is a placeholder."""
+    program = found[1] if (found := _PROGRAM.match(one.text)) else ""
+    return (placeholders.unknown([program]) if placeholders.first(program) == program else None) or one.text
 
 
 def held(pods: PodTemplate, world: World) -> int:

@@ -108,9 +108,9 @@ def test_the_metrics_used_by_queries_are_kept(cloud: str, scheduler: str) -> Non
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_the_dashboard_shows_the_near_walls(cloud: str) -> None:
-    output = made(cloud)
+    output = made(cloud, nodes=400)
     legends = {target["legendFormat"]: target["expr"] for target in graphs(output)[0]["targets"]}
-    near = [wall for wall in output.facts.walls if (wall.number or 0) <= 300]
+    near = [wall for wall in output.facts.walls if (wall.number or 0) <= 3 * 400]
     assert near
     assert all(legends[wall.what] == f"vector({wall.nodes})" for wall in near)
     places = [tuple(panel["gridPos"].values()) for panel in graphs(output)]

@@ -560,7 +560,6 @@ EKS_KARPENTER = [
         "efa-across-zones",
         "eks karpenter",
         every(KARPENTER, r"values: \[us-east-2a\]", "values: [us-east-2a, us-east-2b]"),
-        also=("subnet-too-small",),
     ),
     mistake(
         "efa-interfaces-take-addresses",
@@ -601,7 +600,7 @@ EKS_KARPENTER = [
         "spot-single-zone",
         "eks spot",
         every(TFVARS, r'zones = \["a", "b", "c"\]', 'zones = ["a"]'),
-        also=("subnet-too-small", "fabric-not-enabled"),
+        also=("fabric-not-enabled",),
     ),
     mistake("gang-missing", "eks spot", swap(JOB, r"--nnodes=\d+:(\d+)", r"--nnodes=\1")),
     mistake(

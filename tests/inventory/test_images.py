@@ -291,12 +291,15 @@ def test_only_latest_is_pulled_at_every_start_without_a_policy(tag: str, policy:
     assert said in finding.details
 
 
-@pytest.mark.parametrize(("small", "user"), [(2, "Job unknown"), (300, "Job small")])
-def test_a_small_user_of_an_image_does_not_hide_one_of_unknown_scale(small: int, user: str, check: Check) -> None:
+@pytest.mark.parametrize(("small", "users", "undecided"), [(2, [], True), (300, ["Job small"], False)])
+def test_a_small_user_of_an_image_does_not_hide_one_of_unknown_scale(
+    small: int, users: list[str], undecided: bool, check: Check
+) -> None:
     files = {"a.yaml": job("ubuntu:24.04", "small", small), "b.yaml": job("ubuntu:24.04", "unknown")}
     files["b.yaml"] = files["b.yaml"].replace("parallelism: 400", "parallelism: $WORKERS")
-    (finding,) = hub(check({"main.tf": AKS, **files}))
-    assert finding.message.startswith(f"{user} needs ")
+    result = check({"main.tf": AKS, **files})
+    assert [finding.message.partition(" needs ")[0] for finding in hub(result)] == users
+    assert ("docker-hub-image" in {one.rule for one in result.undecided}) is undecided
 
 
 def test_a_job_of_unknown_scale_makes_the_wall_of_pulls_uncertain(check: Check) -> None:
@@ -364,13 +367,19 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
     [
         ("nodeSelector: {kubernetes.io/os: linux}", "error", "needs 1,000 anonymous Docker Hub pulls"),
         (ELSEWHERE, "error", "needs 1,000 anonymous Docker Hub pulls"),
-        ("nodeSelector: {kubernetes.io/os: linux, team: vision}", "info", "needs at least 1 anonymous Docker Hub pull;"),
     ],
-)  # fmt: skip
+)
 def test_a_daemon_set_is_only_where_its_labels_are(spec: str, severity: str, words: str, check: Check) -> None:
     (finding,) = hub(check({"agent.yaml": AGENT.format(spec=spec)}, Config(nodes={"": 1000})))
     assert finding.severity.word == severity
     assert words in finding.message
+
+
+def test_the_pulls_of_a_daemon_set_on_unknown_nodes_are_undecided(check: Check) -> None:
+    agent = AGENT.format(spec="nodeSelector: {kubernetes.io/os: linux, team: vision}")
+    result = check({"agent.yaml": agent}, Config(nodes={"": 1000}))
+    assert hub(result) == []
+    assert "docker-hub-image" in {one.rule for one in result.undecided}
 
 
 @pytest.mark.parametrize(

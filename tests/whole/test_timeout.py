@@ -39,7 +39,7 @@ def tree(write: Write) -> Path:
     return write({"main.tf": HEALTHY, "job.yaml": JOB})
 
 
-def late(*_: object) -> None:
+def late(*_: object, **__: object) -> None:
     raise DeadlineError
 
 

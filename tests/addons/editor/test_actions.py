@@ -160,7 +160,7 @@ def test_fixing_all_findings_of_a_file_leaves_other_files_unchanged(monkeypatch:
     plans = {kind: actions.work_out(state, offer.request, quiet) for kind, offer in offers.items()}
     assert [file.path for file in plans[actions.FILE].files] == [path]
     assert plans[actions.FILE].safety == "safe"
-    assert {file.path for file in plans[actions.WORKSPACE].files} == {path, "manifests/train.yaml"}
+    assert {file.path for file in plans[actions.WORKSPACE].files} == {"eks.tf", path, "manifests/train.yaml"}
     assert plans[actions.COSTS].safety == "costs"
     safe = fix.fix(["."], state.config, safeties=("safe",), least=Severity.WARNING)
     assert made(state, plans[actions.WORKSPACE]) == {file.path: file.new for file in safe.files}

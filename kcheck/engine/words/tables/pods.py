@@ -137,6 +137,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "container": (
         *annotated(Container),
         named("its name"),
+        made("text", "string", "its command, arguments and variables, joined by blanks", pods.text),
         simple("cpu", "int", "CPU it asks for, or is limited to", "millicores"),
         simple("memory", "int", "memory it asks for, or is limited to", "memory"),
         made("requests_from", "string", "what gives it requests where it has none: the pod, a LimitRange, a runtime; null if nothing does", pods.requests_from, nullable=True),
