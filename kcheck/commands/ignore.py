@@ -7,7 +7,7 @@ import click
 from kcheck.commands import comparison_options, options, printing
 from kcheck.config.config import Config
 from kcheck.engine.linter import Result
-from kcheck.fix.gate import ignores
+from kcheck.fix.gate import new_ignores
 from kcheck.fix.gate.comparison import Comparison
 from kcheck.report.formats import Report
 from kcheck.text.files import save
@@ -47,8 +47,8 @@ def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
     """
     if not reason.strip() or not reason.isprintable():
         raise click.UsageError("expected a reason, in one line")
-    refused = ignores.not_silenced(config)
-    silenced = ignores.plan_comments(
+    refused = new_ignores.not_silenced(config)
+    silenced = new_ignores.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
     save.save(silenced.files)

@@ -13,7 +13,7 @@ from kcheck.engine import rules
 from kcheck.fix.what_if import savings
 from kcheck.inventory import reader
 from kcheck.report import simulation
-from kcheck.report.html import run_page
+from kcheck.report.html import simulation_page
 from kcheck.report.layout import Line
 from kcheck.scale.simulate import results, scenario
 from kcheck.scale.simulate.results import SimulationResult
@@ -65,7 +65,7 @@ def command(
     if format_ == "svg" and len(found) > 1:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     if format_ == "svg":
-        printing.page(run_page.as_svg(found[0]))
+        printing.page(simulation_page.as_svg(found[0]))
         return
     saved = savings(list(paths) or ["."], config, found) if what_if else [None] * len(found)
     pairs = list(zip(found, saved, strict=True))
@@ -75,7 +75,7 @@ def command(
             printing.page((*([Line()] if number else []), *text))
     else:
         made = command_line(click.get_current_context())
-        printing.page(run_page.as_html(pairs, made) if format_ == "html" else simulation.as_json(pairs))
+        printing.page(simulation_page.as_html(pairs, made) if format_ == "html" else simulation.as_json(pairs))
 
 
 def _recorded(files: tuple[str, ...], paths: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kcheck.config.config import ConfigError, Written
 from kcheck.config.numbers.profiles import ProfileValue
-from kcheck.engine.variables import Variable
+from kcheck.engine.rule_variables import Variable
 from kcheck.text import bundled
 from kcheck.text.regex import regex
 from kcheck.text.units import seconds, shown, singular

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kcheck.config.config import nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine import rule_files, variables
+from kcheck.engine import rule_files, rule_variables
 from kcheck.engine.expression_types import ANY, BOOL, NUMBERS, Checker, Type, TypeMistake, facts
 from kcheck.engine.rule import Rule, Sentence, source_entries
 from kcheck.engine.words.raw_views import OPEN
@@ -42,7 +42,7 @@ class Text(Struct, frozen=True):
 
 def texts(rule: Rule) -> Iterator[Text]:
     """Yield all expressions and places of a rule; for a rule as written, its variables first."""
-    yield from (Text((variables.NAME, one.name), one.expression, "value") for one in rule.variables)
+    yield from (Text((rule_variables.NAME, one.name), one.expression, "value") for one in rule.variables)
     fires = tuple(filter(None, (rule.when, rule.problem)))
     if rule.when:
         yield Text(("when",), rule.when, "condition")
@@ -249,17 +249,17 @@ def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
     uses: set[str] = set()
     every = tuple(one.name for one in rule.variables)
     for one in found:
-        for name, at in variables.used(one.text):
+        for name, at in rule_variables.used(one.text):
             uses.add(name)
             if name not in every:
                 yield Mistake(f"there is no variable {name}; {nearest(name, every)}", one.steps, one.text, at)
-            elif one.steps[0] == variables.NAME and name not in above:
+            elif one.steps[0] == rule_variables.NAME and name not in above:
                 message = f"variable {name} is not above this one: a variable may use those above it"
                 yield Mistake(message, one.steps, one.text, at)
-        if one.steps[0] == variables.NAME:
+        if one.steps[0] == rule_variables.NAME:
             above.append(str(one.steps[1]))
     for name in every:
-        steps = (variables.NAME, name)
+        steps = (rule_variables.NAME, name)
         if name not in uses:
             yield Mistake(f"variable {name} is not used", steps)
         elif rule.subject in SUBJECTS and any(field.name == name for field in SUBJECTS[rule.subject]):
@@ -267,7 +267,7 @@ def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
 
 
 def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
-    more = (variables.NAME,) if rule.variables else ()
+    more = (rule_variables.NAME,) if rule.variables else ()
     for one in found:
         try:
             _used_words(one, rule.subject, *more)
@@ -283,7 +283,7 @@ def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
     found, checker = _check(one, rule.subject)
     for at, message in dict.fromkeys(checker.mistakes) or {TypeMistake(0, _misfit(one, found)): None}:
         if message:
-            steps, text, index = variables.place(raw.steps, raw.text, at, rule.variables)
+            steps, text, index = rule_variables.place(raw.steps, raw.text, at, rule.variables)
             yield Mistake(f"`{' '.join(text.split())}`: {message}", steps, text, index)
 
 

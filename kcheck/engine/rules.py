@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr, replace
 from kcheck.config.config import Config, ConfigError, Written, nearest
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.clouds import owners
-from kcheck.engine import variables
+from kcheck.engine import rule_variables
 from kcheck.engine.rule import Cap, Grade, Rule, RuleError, Sentence, Setting
 from kcheck.engine.words.raw_views import KINDS
 from kcheck.model import Raw
@@ -197,13 +197,13 @@ def _kinds(rule: Rule) -> frozenset[str] | None:
 def _rule(group: str, path: str, data: Written) -> Rule:
     """Build a rule, with variables inlined into its expressions."""
     found = _plain_rule(group, path, data)
-    if variables.NAME in data:
-        written = replace(found, variables=variables.read(data))
+    if rule_variables.NAME in data:
+        written = replace(found, variables=rule_variables.read(data))
         try:
-            bodies = variables.bodies(written.variables)
+            bodies = rule_variables.bodies(written.variables)
         except ValueError as error:
             raise RuleError(f"{path}: {error}") from error
-        found = replace(_plain_rule(group, path, variables.expanded_rule(data, bodies)), written=written)
+        found = replace(_plain_rule(group, path, rule_variables.expanded_rule(data, bodies)), written=written)
     return replace(found, kinds=_kinds(found)) if found.subject in KINDS else found
 
 

@@ -11,8 +11,8 @@ from kcheck.config.numbers.flags import Release
 from kcheck.config.numbers.profiles import flag_file
 from kcheck.kubernetes import flags as arguments
 from kcheck.kubernetes.flags import Argument
+from kcheck.kubernetes.helm_releases import Release as HelmRelease
 from kcheck.kubernetes.objects import Object
-from kcheck.kubernetes.releases import Release as HelmRelease
 from kcheck.kubernetes.workloads.jobs import containers, pod_spec
 from kcheck.kubernetes.workloads.scalars import scalar, written
 from kcheck.model import Autoscaler, Flag

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from kcheck.config.config import Config
 from kcheck.inventory import autoscalers
 from kcheck.inventory.reading import Described, Kept, OfFile, Reading
-from kcheck.kubernetes import field_errors, gitops, images, releases
+from kcheck.kubernetes import field_errors, gitops, helm_releases, images
 from kcheck.kubernetes.charts import Chart, Charts, with_parts
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.objects import Manifests, Object, objects_in
-from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import gpu_sharing, jobs, prometheus, queues, references
 from kcheck.model import Addon, Inventory, Manifest, Raw, Thing
 from kcheck.text import deadline
@@ -64,13 +64,13 @@ def deploy(release: Release, charts: Charts, inventory: Inventory, wanted: Raw) 
 def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
     """Render the tree's charts that objects deploy, with the values given there, recursively."""
     result: list[Object] = []
-    todo = [(one, frozenset[str]()) for one in releases.read(objects, charts.find, charts.named)]
+    todo = [(one, frozenset[str]()) for one in helm_releases.read(objects, charts.find, charts.named)]
     for release, above in todo:
         if release.folder not in above:  # one may deploy itself
             own = _rendered(release, charts)
             result += own
             within = above | {release.folder}
-            todo += ((one, within) for one in releases.read(own, charts.find, charts.named))
+            todo += ((one, within) for one in helm_releases.read(own, charts.find, charts.named))
     return result
 
 
@@ -157,7 +157,7 @@ class Objects:
 
     def _add(self, item: Object) -> list[Thing]:
         own = add(self.of(item), self._inventory)
-        for release in releases.read([item], self._charts.find, self._charts.named):
+        for release in helm_releases.read([item], self._charts.find, self._charts.named):
             own += add_releases(self._charts.expanded(release), self._inventory)
         if item.scope:
             self._inventory.scope_of |= dict.fromkeys(own, item.scope)

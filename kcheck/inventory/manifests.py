@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_chart, render_deployed
-from kcheck.kubernetes import gitops, objects, releases
+from kcheck.kubernetes import gitops, helm_releases, objects
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory, Raw, Thing
 from kcheck.text import deadline
@@ -114,7 +114,7 @@ def _kinds(clusters: frozenset[str]) -> Kinds:
     """Return the kinds of objects to read, including the given cluster kinds."""
     classes = (cloud.node_class for cloud in registry.every() if cloud.node_class)
     names = frozenset((
-        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *releases.KINDS, *gitops.KINDS, *classes,
+        *jobs.KINDS, *queues.KINDS, *references.KINDS, *clusters, *helm_releases.KINDS, *gitops.KINDS, *classes,
         *registry.cluster_api_kinds(), *profiles.other_clusters()["manifests"], "NodePool", "Provisioner", "Service",
     ))  # fmt: skip
     return objects.Kinds(names, queues.MARKS, places.MARKS, places.NEVER, quiet=references.KINDS)

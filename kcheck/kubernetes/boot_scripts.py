@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kcheck.kubernetes.objects import Object, objects_in
 from kcheck.text.regex import regex
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Source, Span
 from kcheck.text.values import Known, Origin, Piece, Unknown
 
@@ -56,7 +56,7 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
     """List the kubeadm objects in a script, including configuration from its `kubeadm init` flags."""
     if any(_KIND_TOOL in piece.text for piece in pieces):
         return []
-    found = [item for document in _documents(texts.lines(pieces)) for item in objects_in(document)]
+    found = [item for document in _documents(embedded_yaml.lines(pieces)) for item in objects_in(document)]
     return found if any(item.kind == "ClusterConfiguration" for item in found) else [*found, *_of_flags(pieces)]
 
 
@@ -99,7 +99,7 @@ def _documents(lines: list[list[Piece]]) -> Iterator[yaml.Target]:
         at += 1
         while at < len(plain) and _continues(plain[at], head[1]):
             at += 1
-        yield from texts.documents(tuple(piece for line in lines[start:at] for piece in line))
+        yield from embedded_yaml.documents(tuple(piece for line in lines[start:at] for piece in line))
 
 
 def _continues(line: str, indent: str) -> bool:
@@ -131,7 +131,7 @@ def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
 
 def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
     """Yield the settings of a server of k3s or RKE2, from flags, environment variables and its config.yaml."""
-    pieces = tuple(piece for line in texts.lines(pieces) for piece in line)  # each has a place of its own
+    pieces = tuple(piece for line in embedded_yaml.lines(pieces) for piece in line)  # each has a place of its own
     text = _plain(pieces)
     named = [(match.lastgroup or "", match) for match in _SETTING.finditer(text)]
     found = {name.replace("_", "-"): match.start(name) for name, match in named}

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kcheck.config.config import Config, ConfigError, find_program
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.objects import Named
-from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
 from kcheck.text.files.tree import CHART, Tree, display_path
 from kcheck.text.syntax import yaml

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes import releases
+from kcheck.kubernetes import helm_releases
 from kcheck.kubernetes.objects import Named, Object
 from kcheck.kubernetes.patches import rebuild
 from kcheck.model import Sync
@@ -45,7 +45,7 @@ def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[S
 
 def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
     """Yield the folders that Argo CD applies, from the top of the repository; patterns for generators."""
-    found = [(yaml.text(source, "path"), source) for source in releases.sources_of(spec)]
+    found = [(yaml.text(source, "path"), source) for source in helm_releases.sources_of(spec)]
     if any(_WHOLE.fullmatch(path) for path, _ in found):
         nodes = yaml.walk(yaml.get(item.root, "spec", "generators"))
         found += [(yaml.text(one, "path"), one) for node in nodes for one in yaml.items(node, "directories")]

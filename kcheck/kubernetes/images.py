@@ -6,8 +6,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from kcheck.kubernetes.helm_releases import Release, merged
 from kcheck.kubernetes.objects import is_null, value_of
-from kcheck.kubernetes.releases import Release, merged
 from kcheck.model import Image, Workload, image_names
 from kcheck.text.bundled import PROFILES
 from kcheck.text.regex import regex

@@ -9,7 +9,8 @@ import os
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.kubernetes import releases, transforms
+from kcheck.kubernetes import helm_releases, transforms
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.kustomization import (
     Fields,
     Name,
@@ -23,10 +24,9 @@ from kcheck.kubernetes.kustomization import (
 )
 from kcheck.kubernetes.objects import Kinds, Manifests, Object, may_hold, read_one, unknown_scalar
 from kcheck.kubernetes.patches import PatchError, apply_json_patch, merge_patch, replace_at
-from kcheck.kubernetes.releases import Release
 from kcheck.text import placeholders
 from kcheck.text.files.tree import KUSTOMIZATIONS, Tree, display_path
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Problem, Source
 
 MAX_OBJECTS, MAX_DEPTH, MAX_STEPS = 50_000, 50, 10_000
@@ -217,7 +217,9 @@ class _Renderer:
         if own.key not in self.inflated:
             self.inflated.add(own.key)
             folder = display_path(own.folder)
-            self.result.releases += releases.of_kustomization(own.root, folder, lambda _, path: self.file(own, path))
+            self.result.releases += helm_releases.of_kustomization(
+                own.root, folder, lambda _, path: self.file(own, path)
+            )
 
     def objects(self, own: Fields, source: Source) -> list[Object]:
         if source not in self.files:
@@ -283,7 +285,7 @@ class _Renderer:
             else:
                 found = [document.problem or document.root for document in yaml.documents(source, wanted)]
         elif isinstance(inline, yaml.Scalar):
-            found = list(texts.read(texts.embedded_lines(inline), wanted))
+            found = list(embedded_yaml.read(embedded_yaml.embedded_lines(inline), wanted))
         problems = [one for one in found if isinstance(one, Problem)]
         self.result.manifests.problems += problems
         own.complete = own.complete and not problems

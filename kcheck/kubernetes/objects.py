@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kcheck.text import placeholders
 from kcheck.text.files.tree import Tree, holds_objects
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.syntax.scan import every_kind, kinds_named
 from kcheck.text.text import Problem, Source, Span, leading
 from kcheck.text.values import DatumValue, Known, Origin, Piece, Unknown, Unset, Value, pieces_of
@@ -137,7 +137,7 @@ def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
 
 def read_one(source: Source, kinds: Kinds, result: Manifests) -> None:
     """Add the objects of a file to a result."""
-    for document in texts.filled(source, lambda data: may_hold(data, kinds)):
+    for document in embedded_yaml.filled(source, lambda data: may_hold(data, kinds)):
         if document.problem is not None:
             if kinds.others and not may_hold(document.span.text.encode(), kinds.noted()):
                 continue  # what nobody asked for by name may be something else
@@ -228,8 +228,8 @@ def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
         if not pieces and not isinstance(node.datum, Unknown):
             pieces = (Piece(node.text, node.span),)
     else:
-        pieces = texts.embedded_lines(node) if node.text.strip() else ()
-    return texts.documents(pieces) if pieces else iter(())
+        pieces = embedded_yaml.embedded_lines(node) if node.text.strip() else ()
+    return embedded_yaml.documents(pieces) if pieces else iter(())
 
 
 def _header(root: yaml.Mapping) -> Span:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes import marked_values
 from kcheck.kubernetes.charts import MOST_RELEASES, Chart, Charts
+from kcheck.kubernetes.helm_releases import Release, merged
 from kcheck.kubernetes.marked_values import Unknowns
 from kcheck.kubernetes.objects import Object, objects_in
-from kcheck.kubernetes.releases import Release, merged
 from kcheck.kubernetes.template_functions import (
     MOST_TEXT,
     Fields,
@@ -33,7 +33,7 @@ from kcheck.text.files.boundary import REASON, contains_path
 from kcheck.text.files.disk import TooLargeError
 from kcheck.text.files.tree import Tree, display_path, holds_objects
 from kcheck.text.regex import regex
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Known, Origin, Piece, known
 
@@ -138,7 +138,7 @@ class Rendering:
             pieces: Iterable[Piece] = self._template(match[1]).pieces(part)
             if self._unknown:
                 pieces = (one for piece in pieces for one in self._with_unknown(piece))
-            for root in texts.read(tuple(pieces)):
+            for root in embedded_yaml.read(tuple(pieces)):
                 if isinstance(root, Problem):
                     self.problems.append(replace(root, message=f"as helm renders it: {root.message}"))
                 else:

@@ -55,7 +55,7 @@ class Report(NamedTuple):
 
 
 _PLACES = {
-    "html": ("html.check", "render"),
+    "html": ("html.check_page", "render"),
     **{name: ("text", name) for name in ("concise", "statistics")},
     **{name: ("forges", name) for name in ("github", "gitlab", "junit", "markdown", "rdjson")},
 }

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
-from kcheck.engine.variables import Variable, bodies, expanded, place
+from kcheck.engine.rule_variables import Variable, bodies, expanded, place
 
 if TYPE_CHECKING:
     from tests.conftest import Write

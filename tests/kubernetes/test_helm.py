@@ -281,8 +281,8 @@ VALUES = st.recursive(
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES, VALUES, st.booleans())
 def test_no_values_cause_a_bug(under: object, over: object, whole: bool) -> None:
+    from kcheck.kubernetes.helm_releases import Release, path_of
     from kcheck.kubernetes.images import workload
-    from kcheck.kubernetes.releases import Release, path_of
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source
     from kcheck.text.values import Known, Origin
@@ -300,7 +300,7 @@ def test_no_values_cause_a_bug(under: object, over: object, whole: bool) -> None
 
 
 def test_list_items_set_by_flags_keep_their_order() -> None:
-    from kcheck.kubernetes.releases import Overlay, _laid
+    from kcheck.kubernetes.helm_releases import Overlay, _laid
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source
 
@@ -323,8 +323,8 @@ PART = st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
     st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True),
 )
 def test_joined_image_names_parse_back(registry: str, repository: str, tag: str) -> None:
+    from kcheck.kubernetes.helm_releases import Release
     from kcheck.kubernetes.images import workload
-    from kcheck.kubernetes.releases import Release
     from kcheck.text.syntax import yaml
     from kcheck.text.text import Source
     from kcheck.text.values import Known, Origin

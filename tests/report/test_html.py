@@ -19,7 +19,7 @@ from kcheck.engine import linter
 from kcheck.engine.rule_outcomes import Bug
 from kcheck.fix import fix
 from kcheck.report.formats import Report
-from kcheck.report.html import check as cards
+from kcheck.report.html import check_page as cards
 from kcheck.report.html import document
 from kcheck.report.html.code import concealed, excerpt, fix_lines
 from kcheck.text.files.tree import Tree

@@ -11,7 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.engine import rule_words
 from kcheck.engine.expression_types import Type
 from kcheck.engine.rule import Rule
-from kcheck.engine.variables import bodies
+from kcheck.engine.rule_variables import bodies
 from kcheck.text.syntax import cel
 from kcheck.text.syntax.cel_tree import Node
 from kcheck.text.units import singular

@@ -15,7 +15,7 @@ from kcheck.config.config import Accepted, ConfigError
 from kcheck.config.locations import NAME, TABLE, find_file
 from kcheck.engine import linter
 from kcheck.fix import fix
-from kcheck.fix.gate import ignores
+from kcheck.fix.gate import new_ignores
 from kcheck.text.control_characters import visible
 from kcheck.text.files import system
 from kcheck.text.files.disk import Disk
@@ -109,9 +109,9 @@ def offers(snapshot: Snapshot, source: Source, uri: str, findings: list[Finding]
         if finding.fix is not None:
             preferred = len(safe) == 1 and finding is safe[0]
             yield Offer(fix_title(finding), QUICK_FIX, _request("fix", uri, finding), finding, preferred)
-    kept = ignores.not_silenced(snapshot.config)
+    kept = new_ignores.not_silenced(snapshot.config)
     able = [finding for finding in findings if finding.rule not in kept and _is_in(source, finding.span.source)]
-    for finding, why in zip(able, ignores.why_no_comments(snapshot.tree, able), strict=True):
+    for finding, why in zip(able, new_ignores.why_no_comments(snapshot.tree, able), strict=True):
         what, where = ("setting", "for this file in the settings") if why else ("comment", "here")
         title = f"Ignore {finding.rule} {where}, with a reason"
         yield Offer(title, QUICK_FIX, _request(what, uri, finding), finding)
@@ -263,7 +263,7 @@ def _plan(outcome: fix.Fixes, safety: str) -> Plan:
 
 
 def _comment(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell) -> Plan:
-    silenced = ignores.plan_comments(state.tree, snapshot.config, state.result, [finding], REASON, tell)
+    silenced = new_ignores.plan_comments(state.tree, snapshot.config, state.result, [finding], REASON, tell)
     if not silenced.findings:
         return Plan(refusal=visible("; ".join(why for _, why in silenced.left)) or "a comment there has another effect")
     return Plan(tuple(silenced.files))

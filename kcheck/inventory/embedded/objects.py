@@ -8,7 +8,7 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.keys import MapName
 from kcheck.text.regex import regex
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Span
 from kcheck.text.units import decimal_number
 from kcheck.text.values import Datum, Known, Missing, Origin, Piece, Record, Unknown, encoded, pieces_of
@@ -184,4 +184,4 @@ def documents(datum: Datum, place: Span) -> Iterator[yaml.Target]:
         pieces = (Piece(str(value), span),)
     if not pieces:
         return
-    yield from texts.documents(pieces)
+    yield from embedded_yaml.documents(pieces)

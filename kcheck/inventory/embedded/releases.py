@@ -12,7 +12,7 @@ from typing import NamedTuple
 from kcheck.config.numbers import profiles
 from kcheck.inventory.embedded.objects import documents
 from kcheck.inventory.embedded.objects import tree as tree_of
-from kcheck.kubernetes.releases import Path, Release, chart_name, path_of
+from kcheck.kubernetes.helm_releases import Path, Release, chart_name, path_of
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord
 from kcheck.text.partly_known import listed

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.objects import Object, embedded_documents
-from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import integer, text
 from kcheck.model import NOTHING, Sharing

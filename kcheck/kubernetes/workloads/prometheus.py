@@ -5,8 +5,8 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.objects import Object
-from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads.jobs import containers, identity, pod_spec
 from kcheck.kubernetes.workloads.scalars import gap, in_units, scalar, text, written
 from kcheck.model import NOTHING, Monitor

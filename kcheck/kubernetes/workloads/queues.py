@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from kcheck import model
 from kcheck.config.numbers.names import NVIDIA
+from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.objects import Object, embedded_documents
-from kcheck.kubernetes.releases import Release
 from kcheck.kubernetes.workloads import gpu_sharing, prometheus
 from kcheck.kubernetes.workloads.jobs import identity
 from kcheck.kubernetes.workloads.scalars import (

@@ -16,7 +16,7 @@ from kcheck.text.data_types import STRING, Type, list_of
 from kcheck.text.need import NotKnown
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.syntax.yaml import Node, pyyaml
 from kcheck.text.values import Datum, Encoded, Known, Origin, Unencoded, Unknown, Unrendered, pieces_of
 
@@ -156,7 +156,7 @@ def _loader() -> type[SafeLoader]:
 
 def _partly(value: Datum) -> list[Datum]:
     """Parse the documents of a partly unknown text; raise NotKnown if none of it is known."""
-    found = [texts.data(root) for root in texts.documents(pieces_of(value))] if pieces_of(value) else []
+    found = [embedded_yaml.data(root) for root in embedded_yaml.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
         raise NotKnown(Unknown(value.reason if isinstance(value, Unknown) else "it is empty"))
     return found
@@ -181,7 +181,7 @@ def _placed(value: object, datum: Datum) -> object:
     if not pieces_of(datum):
         return value
 
-    roots = list(texts.documents(pieces_of(datum)))
+    roots = list(embedded_yaml.documents(pieces_of(datum)))
     return _at(value, roots[0]) if len(roots) == 1 else value
 
 

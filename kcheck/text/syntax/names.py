@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from kcheck.text.syntax import json, texts, yaml
+from kcheck.text.syntax import embedded_yaml, json, yaml
 from kcheck.text.text import Problem, Source, Span
 from kcheck.text.values import Piece
 
@@ -25,7 +25,7 @@ def in_yaml(span: Span) -> tuple[str, ...]:
 
 def in_text(pieces: tuple[Piece, ...], span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
     """Return the keys that lead to a span in YAML embedded in a text."""
-    found = texts.documents(pieces)
+    found = embedded_yaml.documents(pieces)
     return next((_keys(root, span, depth) for root in found if root.span.holds(span)), ())
 
 
@@ -71,7 +71,7 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
     if own is not None and isinstance(own.value, yaml.Scalar):  # the place stands for all of the map
         names.append(f'"{own.value.text}"')
     if isinstance(node, yaml.Scalar) and depth and node.span != span and "\n" in node.text.strip("\n"):
-        names += in_text(texts.embedded_lines(node), span, depth - 1)
+        names += in_text(embedded_yaml.embedded_lines(node), span, depth - 1)
     return tuple(names)
 
 

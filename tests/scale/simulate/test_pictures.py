@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from kcheck.report import simulation
-from kcheck.report.html import run_page
+from kcheck.report.html import simulation_page
 from kcheck.scale.simulate import results
 from kcheck.scale.simulate.model import PHASES, Span
 from kcheck.scale.simulate.run import trace
@@ -83,7 +83,7 @@ def test_the_areas_of_the_picture_equal_the_paid_time(write: Write) -> None:
 
 def test_the_table_and_the_picture_show_the_same_nodes(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
-    rows = run_page.chart_rows(outcome, trace(outcome.case))
+    rows = simulation_page.chart_rows(outcome, trace(outcome.case))
     assert 10 < len(rows) <= 24
     for _, *numbers in rows:
         *parts, every = map(int, numbers)
@@ -127,7 +127,7 @@ def test_a_picture_has_a_title_and_a_description(write: Write) -> None:
 
 def test_axis_labels_are_round_numbers(write: Write) -> None:
     outcome = results.run_scenario(found(write, FILES))
-    svg = ET.fromstring(run_page.as_svg(outcome))  # noqa: S314 - our own
+    svg = ET.fromstring(simulation_page.as_svg(outcome))  # noqa: S314 - our own
     base = max(float(one.get("y2", "0")) for one in svg.iter(f"{SVG}line") if one.get("class") == "axis")
     ticks = [one for one in svg.iter(f"{SVG}text") if float(one.get("y", "0")) == base + 16]
     numbers = [int((tick.text or "").replace(",", "")) for tick in ticks]
@@ -195,7 +195,7 @@ def test_nodes_without_a_price_are_shown_in_hours(write: Write) -> None:
     one = found(write, FILES)
     pools = tuple(replace(pool, price=None) for pool in one.case.pools)
     outcome = results.run_scenario(replace(one, case=replace(one.case, pools=pools)))
-    text = run_page.as_html([(outcome, None)])
+    text = simulation_page.as_html([(outcome, None)])
     assert "none of these nodes has a list price" in text
     assert "$" not in "".join(Text(text).texts)
 
@@ -213,7 +213,7 @@ def test_the_run_page_loads_nothing_else(write: Write) -> None:
     text = run(".", "--format", "html")[1]
     assert "<script" not in text
     assert " style=" not in text
-    assert {link for link in Text(text).links if not link.startswith("#")} == {run_page.GUIDE}
+    assert {link for link in Text(text).links if not link.startswith("#")} == {simulation_page.GUIDE}
     ids = re.findall(r' id="([^"]*)"', text)
     assert len(ids) == len(set(ids))
     assert text == run(".", "--format", "html")[1]

@@ -18,7 +18,7 @@ from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Inventory, 
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.partly_known import address_of, listed
-from kcheck.text.syntax import texts, yaml
+from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Skipped, Source, grouped
 from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known
 
@@ -90,7 +90,7 @@ class _Documented:
             if isinstance(argument, Unknown) and not pieces:
                 self.document = argument
                 return
-            for found in texts.documents(pieces):
+            for found in embedded_yaml.documents(pieces):
                 if isinstance(found, yaml.Mapping):
                     merged = merged_template(merged, found) if merged is not None else found
         self.document = datum(merged) if merged is not None else None
