@@ -191,9 +191,7 @@ def wanted_cores(autoscaler: Autoscaler, world: World) -> Amount:
 
 def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
     """Count the wanted nodes that caps on nodes and cores allow; bounds if machine types are unknown."""
-    nodes, own, cores = wanted(autoscaler, world), autoscaler.max_nodes, autoscaler.max_cores
-    if isinstance(own, Unknown):
-        return own
+    nodes, own, cores = wanted(autoscaler, world), need(autoscaler.max_nodes), autoscaler.max_cores
     count = need(nodes)
     if isinstance(own, Known) and 0 < own.value < count:
         return own

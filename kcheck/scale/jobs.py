@@ -98,12 +98,10 @@ def on_spot(workload: Workload, world: World) -> bool:
 
 
 def _lands_on_spot(template: PodTemplate, world: World) -> bool:
-    found = known(world.pools.candidates(template))
-    if not found:
-        return False
+    found = known(world.pools.candidates(template)) or ()
     markets = [pool.market.spot for pool, _ in found]
     unsure = [world.pools.fit(template, pool) for pool, certain in found if not certain]
-    if not all(known(one) or isinstance(one, Unknown) for one in markets):
+    if not found or not all(known(one) or isinstance(one, Unknown) for one in markets):
         return False
     need(placement.deciding(unsure))
     return not unsure and all(map(need, markets))
@@ -111,10 +109,8 @@ def _lands_on_spot(template: PodTemplate, world: World) -> bool:
 
 def keeps_state(workload: Workload, _world: World) -> Value[bool]:
     """Whether a volume outlives the workload's pods, or its command names a store."""
-    unknown = None
+    unknown = first_unknown(template.volumes for template in workload.templates)
     for template in workload.templates:
-        if isinstance(template.volumes, Unknown):
-            unknown = template.volumes
         for volume in sure(template.volumes) or ():
             if volume.kind in _SHARED:
                 return computed(workload, value=True)

@@ -373,11 +373,8 @@ def _quotas(scope: str, world: World) -> dict[tuple[str | None, bool], list[tupl
 def others_have_quota(one: Namespace | Quota, world: World) -> bool:
     """Whether another namespace has a quota on CPU, memory or GPUs, as teams have."""
     own = known(space(one, world)) or None
-    others = (
-        quota
-        for quota in world.deployed.beside(one).limits
-        if quota.kind == "ResourceQuota" and known(quota.namespace) not in (own, None)
-    )
+    quotas = (quota for quota in world.deployed.beside(one).limits if quota.kind == "ResourceQuota")
+    others = (quota for quota in quotas if known(quota.namespace) not in (own, None))
     return any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others)
 
 

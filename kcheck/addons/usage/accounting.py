@@ -20,7 +20,7 @@ _MILLI = 1000
 _PERCENT = 100
 
 
-class Span(Struct, frozen=True):
+class Period(Struct, frozen=True):
     """Part of a recording: from `begin` to `end`, and its hours from `first` up to `last`, exclusive."""
 
     begin: int
@@ -29,7 +29,7 @@ class Span(Struct, frozen=True):
     last: int
 
     def within(self, begin: int, end: int) -> int:
-        """Count the seconds of a period that are in the span."""
+        """Count the seconds from `begin` to `end` that are in the period."""
         return max(0, min(end, self.end) - max(begin, self.begin))
 
     def has(self, time: int | None) -> bool:
@@ -137,7 +137,7 @@ class Held(Struct):
     share: Share | None
 
 
-def held(pod: Pod, node: Priced | None, span: Span, recording: Recording) -> Held | None:
+def held(pod: Pod, node: Priced | None, span: Period, recording: Recording) -> Held | None:
     """Compute the amounts of a pod in a span of a recording; None if the pod was absent."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
     seconds = pod.hours.seconds[low:high]
@@ -220,7 +220,7 @@ def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: 
     return Share(seconds, min(1.0, share), min(1.0, used) if is_measured else None)
 
 
-def _before_running(pod: Pod, span: Span, recording: Recording) -> int:
+def _before_running(pod: Pod, span: Period, recording: Recording) -> int:
     """Count the seconds a pod held its node before it ran, for example while images were pulled.
 
     None if its start was not seen: it started before the recording, or in a gap of it.

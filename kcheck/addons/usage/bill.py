@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from kcheck.addons.usage import accounting
-from kcheck.addons.usage.accounting import Amounts, Held, Span
+from kcheck.addons.usage.accounting import Amounts, Held, Period
 from kcheck.config.numbers import profiles
 from kcheck.scale.usage import joining
 from kcheck.scale.usage.joining import Joined, Match
@@ -48,8 +48,8 @@ class Row(Struct):
 class Compared(Struct, frozen=True):
     """Two compared spans; `factor` scales the earlier one to the length of the later one."""
 
-    recent: Span
-    before: Span
+    recent: Period
+    before: Period
     factor: float = 1.0
 
 
@@ -81,7 +81,7 @@ class Bill(Struct):
 
     by: By
     joined: Joined
-    span: Span
+    span: Period
     rows: list[Row]
     spare: Row
     total: Row
@@ -205,15 +205,15 @@ def _rows(joined: Joined, keys: Sequence[str], part: _Part) -> list[Row]:
 # --- what it had, and what that cost
 
 
-def _span(recording: Recording, begin: int, end: int | None = None) -> Span:
+def _span(recording: Recording, begin: int, end: int | None = None) -> Period:
     """Return a span in whole hours from the beginning of the recording."""
     until = recording.end if end is None else end
     first = round((begin - recording.begin) / HOUR)
     last = -(-(until - recording.begin) // HOUR) if end is None else round((until - recording.begin) / HOUR)
-    return Span(begin, until, first, last)
+    return Period(begin, until, first, last)
 
 
-def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
+def _part(joined: Joined, nodes: Nodes, span: Period) -> _Part:
     part, recording = _Part(), joined.recording
     held = _held(joined, nodes, span)
     on_node: dict[str, float] = {}
@@ -253,7 +253,7 @@ def _part(joined: Joined, nodes: Nodes, span: Span) -> _Part:
     return part
 
 
-def _held(joined: Joined, nodes: Nodes, span: Span) -> dict[int, Held]:
+def _held(joined: Joined, nodes: Nodes, span: Period) -> dict[int, Held]:
     """Return the amounts of pods in the span, by pod index."""
     pods = [match.pod for match in joined.matches]
     found = (accounting.held(pod, nodes.by_name.get(pod.node), span, joined.recording) for pod in pods)
@@ -274,7 +274,7 @@ def _charge(found: Held, node: Priced | None, factor: float) -> None:
         amounts.idle = price * max(0.0, share.paid - share.used)
 
 
-def _queued(match: Match, span: Span, recording: Recording) -> Amounts:
+def _queued(match: Match, span: Period, recording: Recording) -> Amounts:
     """Return a pod's wait for its node, if that ended in the span, or had not ended when last seen."""
     pod = match.pod
     if pod.scheduled is not None:
@@ -288,7 +288,7 @@ def _queued(match: Match, span: Span, recording: Recording) -> Amounts:
     return Amounts(queued=1, queue_hours=hours, queue_longest=hours)
 
 
-def _node_seconds(one: Priced, span: Span, recording: Recording) -> float:
+def _node_seconds(one: Priced, span: Period, recording: Recording) -> float:
     node = one.node
     if node.first is None or node.last is None:
         return node.seconds * (span.end - span.begin) / (recording.end - recording.begin)
@@ -391,7 +391,7 @@ def _is_gang(match: Match) -> bool:
     return any(owner.kind in _rigid() for owner in joining.chain(match.pod))
 
 
-def _waits(matches: Iterable[Match], span: Span) -> dict[int, int]:
+def _waits(matches: Iterable[Match], span: Period) -> dict[int, int]:
     """Return, by pod index, the seconds a pod held its node while other pods of its gang had none."""
     gangs: dict[tuple[str, str, str], list[tuple[int, Match]]] = {}
     for index, match in enumerate(matches):

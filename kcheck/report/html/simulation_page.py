@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from kcheck.fix.what_if import FixSaving
-    from kcheck.scale.simulate.model import Span
+    from kcheck.scale.simulate.model import Phase
 
 _ABOUT = "kcheck simulate: how long the job takes, what it costs, and which setting costs it"
 GUIDE = f"{HOME}/docs/simulate.md"
@@ -165,7 +165,7 @@ class Moment(NamedTuple):
     y: int
 
 
-def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -> Picture:
+def chart(outcome: SimulationResult, spans: Sequence[Phase], name: str = "run") -> Picture:
     """Draw the run of median length, whose phases are `spans`; `name` is the id of the chart in its page."""
     total = outcome.middle.summary.total or 1
     nodes = part_nodes(spans, total, _COLUMNS)
@@ -183,7 +183,7 @@ def chart(outcome: SimulationResult, spans: Sequence[Span], name: str = "run") -
     return Picture(svg, height)
 
 
-def chart_rows(outcome: SimulationResult, spans: Sequence[Span]) -> list[tuple[str, ...]]:
+def chart_rows(outcome: SimulationResult, spans: Sequence[Phase]) -> list[tuple[str, ...]]:
     """List the chart's numbers: time, nodes per part, and all nodes."""
     minutes = max(1, ceil(outcome.middle.summary.total / 60))
     step = next((step for step in (1, 2, 5, 10, 15, 30, 60) if minutes <= _ROWS * step), ceil(minutes / _ROWS))

@@ -244,7 +244,7 @@ class JobTimes(Struct, frozen=True):
     held: int
 
 
-class Span(NamedTuple):
+class Phase(NamedTuple):
     """Phase in the life of one node."""
 
     phase: str

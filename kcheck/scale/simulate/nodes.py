@@ -13,7 +13,7 @@ from random import Random
 
 from msgspec import Struct, field
 
-from kcheck.scale.simulate.model import NEVER, PHASES, Cloud, Job, JobTimes, Pool, Span
+from kcheck.scale.simulate.model import NEVER, PHASES, Cloud, Job, JobTimes, Phase, Pool
 
 
 class Node:
@@ -26,7 +26,7 @@ class Node:
     __slots__ = ("_mark", "_spans", "gone", "images", "launched", "pod", "pool", "ready", "registered", "since",
                  "spent", "tainted", "unready")  # fmt: skip
 
-    def __init__(self, pool: Group, launched: float, spans: list[Span] | None = None) -> None:
+    def __init__(self, pool: Group, launched: float, spans: list[Phase] | None = None) -> None:
         self.pool, self._spans = pool, spans
         self.launched = self._mark = launched
         self.registered = self.ready = self.since = self.tainted = self.gone = NEVER
@@ -39,7 +39,7 @@ class Node:
         """Add the time since the last call to a phase."""
         if now > self._mark:
             if self._spans is not None:
-                self._spans.append(Span(phase, self._mark, now))
+                self._spans.append(Phase(phase, self._mark, now))
             self.spent[phase] += now - self._mark
             self._mark = now
 

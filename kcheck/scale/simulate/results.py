@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from kcheck.scale.simulate.model import PHASES, Case, Run, Span, Summary
+from kcheck.scale.simulate.model import PHASES, Case, Phase, Run, Summary
 from kcheck.scale.simulate.run import simulate, summarize
 from kcheck.scale.simulate.scenario import Scenario, seeds
 from kcheck.text.units import counted, rough
@@ -205,7 +205,7 @@ def minutes(seconds: float) -> str:
     return f"{seconds / 60:.3g} min" if seconds >= 60 else f"{seconds:.2g} s"
 
 
-def part_nodes(spans: Iterable[Span], until: float, columns: int) -> dict[str, list[float]]:
+def part_nodes(spans: Iterable[Phase], until: float, columns: int) -> dict[str, list[float]]:
     """Count the nodes in each phase, averaged over equal time columns of a run."""
     names = {phase: part for part, phases in PARTS.items() for phase in phases}
     changes = {part: [0.0] * (columns + 2) for part in PARTS}

@@ -3,7 +3,7 @@
 from math import ceil, inf
 
 from kcheck.scale.simulate.clock import Client, Clock
-from kcheck.scale.simulate.model import NEVER, PHASES, Case, Event, Point, Run, Span, Summary, Use
+from kcheck.scale.simulate.model import NEVER, PHASES, Case, Event, Phase, Point, Run, Summary, Use
 from kcheck.scale.simulate.nodes import REGISTERED_AT, Fleet, Group, Node, Provider, draws
 from kcheck.scale.simulate.pods import Pods
 from kcheck.scale.simulate.scaler import Karpenter, Scaler, Step
@@ -39,14 +39,14 @@ def summarize(case: Case) -> Summary:
     return _run(case, timeline=False).summary if found is None else found
 
 
-def trace(case: Case) -> list[Span]:
+def trace(case: Case) -> list[Phase]:
     """Simulate a run; return the phases of all nodes, each with its time."""
-    spans: list[Span] = []
+    spans: list[Phase] = []
     _run(case, timeline=False, spans=spans)
     return spans
 
 
-def _run(case: Case, *, timeline: bool, spans: list[Span] | None = None) -> Run:
+def _run(case: Case, *, timeline: bool, spans: list[Phase] | None = None) -> Run:
     simulation = _Simulation(case, timeline=timeline, spans=spans)
     result = simulation.run()
     simulation.dissolve()
@@ -57,7 +57,7 @@ def _run(case: Case, *, timeline: bool, spans: list[Span] | None = None) -> Run:
 
 
 class _Simulation:
-    def __init__(self, case: Case, *, timeline: bool = True, spans: list[Span] | None = None) -> None:
+    def __init__(self, case: Case, *, timeline: bool = True, spans: list[Phase] | None = None) -> None:
         self.spans = spans
         self.case, self.cloud = case, case.cloud
         self.clock = Clock()

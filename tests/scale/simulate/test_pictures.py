@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kcheck.report import simulation
 from kcheck.report.html import simulation_page
 from kcheck.scale.simulate import results
-from kcheck.scale.simulate.model import PHASES, Span
+from kcheck.scale.simulate.model import PHASES, Phase
 from kcheck.scale.simulate.run import trace
 from tests.places import ROOT
 from tests.scale.simulate.test_command import CLUSTER, JOB, WITHOUT_INFINIBAND, found, run
@@ -59,7 +59,7 @@ def picture(*arguments: str) -> ET.Element:
 
 
 def test_each_column_shows_the_average_number_of_nodes() -> None:
-    spans = [Span("boot", 0, 30), Span("work", 30, 60), Span("idle", 60, 75), Span("delete", 75, 80)]
+    spans = [Phase("boot", 0, 30), Phase("work", 30, 60), Phase("idle", 60, 75), Phase("delete", 75, 80)]
     nodes = results.part_nodes(spans, 80, 4)
     assert nodes["start"] == pytest.approx([1, 0.5, 0, 0])
     assert nodes["work"] == pytest.approx([0, 0.5, 1, 0])
@@ -67,7 +67,7 @@ def test_each_column_shows_the_average_number_of_nodes() -> None:
 
 
 def test_spans_beyond_the_end_are_not_drawn() -> None:
-    nodes = results.part_nodes([Span("idle", 50, 150), Span("boot", 150, 200)], 100, 2)
+    nodes = results.part_nodes([Phase("idle", 50, 150), Phase("boot", 150, 200)], 100, 2)
     assert (nodes["idle"], nodes["start"]) == ([0, 1], [0, 0])
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
 
-from kcheck.addons.usage.accounting import Amounts, Span
+from kcheck.addons.usage.accounting import Amounts, Period
 from kcheck.addons.usage.bill import Bill, Row
 from kcheck.addons.usage.report import usage_notes
 from kcheck.addons.usage.report.usage_numbers import cells, change_titles, changes, columns, places, plain, sums
@@ -105,7 +105,7 @@ def _size(amounts: Amounts) -> dict[str, float]:
     return {name: round(number, 6) for name, number in numbers.items()}
 
 
-def _time(span: Span) -> dict[str, int]:
+def _time(span: Period) -> dict[str, int]:
     return {"begin": span.begin, "end": span.end}
 
 

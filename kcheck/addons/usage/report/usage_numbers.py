@@ -4,7 +4,7 @@ import datetime
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from kcheck.addons.usage.accounting import Amounts, Span
+from kcheck.addons.usage.accounting import Amounts, Period
 from kcheck.addons.usage.bill import Bill, Row
 from kcheck.scale.usage.recording import HOUR
 from kcheck.text.units import counted, money, readable
@@ -60,14 +60,14 @@ def day(time: int) -> str:
     return f"{at.day} {at:%b %Y}"
 
 
-def period(span: Span) -> str:
+def period(span: Period) -> str:
     """Format the first and last day of a span."""
     first, last = day(span.begin).split(), day(span.end).split()
     same = next((index for index in range(3) if first[index:] == last[index:]), 3)
     return f"{' '.join(first[:same])} to {' '.join(last)}".removeprefix(" to ")
 
 
-def length(span: Span) -> str:
+def length(span: Period) -> str:
     """Format the length of a span: 7 days, 5 hours."""
     days, rest = divmod(span.end - span.begin, _SECONDS_OF_DAY)
     if days and not rest:
