@@ -112,9 +112,7 @@ def _machines(intent: Intent) -> dict[str, object]:
     return {
         "image": _image(intent, intent.name),
         "training_image": _image(intent, f"{intent.name}-training" if intent.gpus or scratch else intent.name),
-        "scratch": scratch,
-        "node_cpus": vcpus,
-        "dns_cores": int(usual["dns.most"]) * vcpus,
+        "scratch": scratch, "node_cpus": vcpus, "dns_cores": int(usual["dns.most"]) * vcpus,
         "unhealthy_minutes": int(usual["capi.unhealthy"]) // 60,
         "card_networks": ",".join(["default/infiniband"] * jobs.interfaces(intent).number),
         "node_memory": found >> 30 if found else vcpus * each,
@@ -122,7 +120,7 @@ def _machines(intent: Intent) -> dict[str, object]:
         "autoscaler_chart": autoscaler_chart(intent) if intent.autoscaler == "cluster-autoscaler" else "",
         "most_cores": nodes * max(vcpus, control(intent).vcpus),
         "most_memory": nodes * int(usual["autoscaler.memory_each"]),
-    }
+    }  # fmt: skip
 
 
 def _image(intent: Intent, name: str) -> str:

@@ -19,26 +19,17 @@ def render(report: Report) -> str:
         "version": VERSION,
         "findings": [_finding(finding, key) for finding, key in fingerprints(report.findings)],
         "undecided": [
-            {
-                "rule": check.rule,
-                "object": check.object,
-                "path": check.span.source.path,
-                "line": check.span.begin.line,
-                "missing": list(check.missing),
-            }
+            {"rule": check.rule, "object": check.object, "path": check.span.source.path, "line": check.span.begin.line,
+             "missing": list(check.missing)}
             for check in sorted(result.undecided, key=lambda c: (c.span.source.path, c.span.start, c.rule, c.object))
         ],
         **undecided_data(result),
         "hints": result.judged.hints,
         "summary": {
-            **counts,
-            "suppressed": result.suppressed,
-            "known": result.known,
-            "decided": result.decided,
-            "undecided": len(result.undecided),
-            "unknown_inputs": len(result.judged.inputs),
+            **counts, "suppressed": result.suppressed, "known": result.known, "decided": result.decided,
+            "undecided": len(result.undecided), "unknown_inputs": len(result.judged.inputs),
         },
-    }
+    }  # fmt: skip
     return json_text(data, indent=2)
 
 
@@ -46,9 +37,7 @@ def undecided_data(result: Result) -> dict[str, object]:
     """Return the unknown inputs, and what was judged."""
     judged = result.judged
     found = {
-        "clusters": judged.clusters,
-        "pools": judged.pools,
-        "workloads": judged.workloads,
+        "clusters": judged.clusters, "pools": judged.pools, "workloads": judged.workloads,
         "environments": [
             {"root": one.root, "name": one.name, "var_files": list(one.var_files)} for one in judged.environments
         ],
@@ -60,7 +49,7 @@ def undecided_data(result: Result) -> dict[str, object]:
             {"path": one.path, "line": one.line or None, "reason": one.reason, "remedy": one.remedy, "what": one.what}
             for one in judged.skipped
         ],
-    }
+    }  # fmt: skip
     return {"inputs": [_input(missing) for missing in judged.inputs], "judged": found}
 
 

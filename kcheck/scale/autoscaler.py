@@ -191,10 +191,10 @@ def wanted_cores(autoscaler: Autoscaler, world: World) -> Amount:
 
 def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
     """Count the wanted nodes that caps on nodes and cores allow; bounds if machine types are unknown."""
-    nodes, own, cores = wanted(autoscaler, world), need(autoscaler.max_nodes), autoscaler.max_cores
+    nodes, own, cores = wanted(autoscaler, world), if_set(autoscaler.max_nodes), autoscaler.max_cores
     count = need(nodes)
-    if isinstance(own, Known) and 0 < own.value < count:
-        return own
+    if own and 0 < own < count:
+        return autoscaler.max_nodes
     if not isinstance(cores, Known):
         return nodes if isinstance(cores, Unset) else cores
     if cores.value >= count * world.numbers.limits("any")["autoscaler.cores_of_node"].number:

@@ -172,7 +172,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
     of_host = fabric and fabric.of_host and known(template.host_network)
     if of_host or (fabric and any(fabric.annotations.search(key) for key in sure(notes) or {})):
         return computed(template, value=True)
-    need(notes)
+    if_set(notes)
     return template.claims_fabric if isinstance(template.claims_fabric, Unknown) else template.node_devices
 
 

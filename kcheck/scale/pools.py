@@ -2,6 +2,7 @@
 
 import operator
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -34,10 +35,9 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
         return None, 0
     found: list[tuple[Workload, int]] = []
     lacking: Unknown | None = None
-    for workload in world.deployed.on(cluster).workloads:
-        nodes = None if workload.per_node else fewest(workload, pool, world)
-        missing = None if workload.per_node else _deciding(workload, pool, world)
-        if nodes is None and missing is None:
+    for workload in _landing(cluster, world).get(pool.id, ()):
+        nodes = fewest(workload, pool, world)
+        if nodes is None and _deciding(workload, pool, world) is None:
             continue
         own = Fraction(number(pool.size.max_nodes, 0), nodes) if nodes else Fraction(0)
         beside = _room_of_all(workload, cluster, world) - own
@@ -83,9 +83,29 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 
 
 @once
+def _landing(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
+    """Return the workloads with, or maybe with, GPUs that may land on each pool, by its id."""
+    result: dict[str, list[Workload]] = defaultdict(list)
+    for workload in (one for one in world.deployed.on(cluster).workloads if not one.per_node):
+        pods = [one for one in workload.templates if one.on_accelerators or may_count(one.gpus)]
+        for name in dict.fromkeys(pool.id for one in pods for pool in _pools_of(one, cluster, world)):
+            result[name].append(workload)
+    return result
+
+
+def _pools_of(template: PodTemplate, cluster: Cluster, world: World) -> list[NodePool]:
+    """List the pools that pods may land on."""
+    found = known(world.pools.candidates(template))
+    every = world.pools.of_cluster(cluster) if found is None else [pool for pool, _ in found]
+    return [pool for pool in every if found is not None or world.pools.fit(template, pool).fits is not False]
+
+
+@once
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
     """Return the share of a GPU workload that fits all pools of its cluster together."""
-    return sum((_room(workload, pool, world) for pool in world.pools.of_cluster(cluster)), Fraction(0))
+    pods = next((one for one in workload.templates if number(one.gpus, 0)), None)
+    pools = _pools_of(pods, cluster, world) if pods else []
+    return sum((_room(workload, pool, world) for pool in pools), Fraction(0))
 
 
 def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
@@ -107,12 +127,13 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the cluster's GPU workloads that may run on a pool."""
-    return [one for one in _of_cards(pool, world) if _may_land(one, pool, world)]
+    near = _landing(need(pool.cluster), world).get(pool.id, ()) if _of_cards(pool, world) else ()
+    return [one for one in near if _may_land(one, pool, world)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
-    """List the cluster's GPU workloads that cannot run on a pool."""
-    return [one for one in _of_cards(pool, world) if not _may_land(one, pool, world)]
+    """List the cluster's GPU workloads if none can run on a pool; else none."""
+    return [] if gpu_workloads(pool, world) else _of_cards(pool, world)
 
 
 def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:

@@ -194,13 +194,9 @@ def _expanded(_files: Files, path: str, _rest: list[Datum], origin: Origin, _sco
 _TABLE: dict[str, _Action] = {
     "file": _file,
     "fileexists": lambda files, path, _rest, origin, _scope: Known(files.source(path) is not None, origin),
-    "filebase64": _filebase64,
-    "fileset": _fileset,
-    "templatefile": _templatefile,
-    "templatestring": _templatestring,
-    "abspath": _clean,
-    "pathexpand": _expanded,
-} | {f"file{name}": _digest(name) for name in DIGESTS}
+    "filebase64": _filebase64, "fileset": _fileset, "templatefile": _templatefile, "templatestring": _templatestring,
+    "abspath": _clean, "pathexpand": _expanded,
+} | {f"file{name}": _digest(name) for name in DIGESTS}  # fmt: skip
 
 
 _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})

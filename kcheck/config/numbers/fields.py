@@ -322,15 +322,9 @@ def _prefix(value: object) -> int:
 
 
 _TYPES: dict[str, Callable[[object], object]] = {
-    "string": scalars.to_string,
-    "int": _whole,
-    "bytes": _bytes,
-    "prefix": _prefix,
+    "string": scalars.to_string, "int": _whole, "bytes": _bytes, "prefix": _prefix, "bool": scalars.to_bool,
     "number": lambda value: int(scalars.to_number(value)),
-    "bool": scalars.to_bool,
     "seconds": lambda value: seconds(scalars.to_string(value)),
     "list": lambda value: tuple(map(scalars.to_string, value)) if isinstance(value, list) else (),
-    "map": lambda value: (
-        {key: scalars.to_string(item) for key, item in value.items()} if isinstance(value, dict) else {}
-    ),
-}
+    "map": lambda value: {key: scalars.to_string(one) for key, one in value.items()} if isinstance(value, dict) else {},
+}  # fmt: skip

@@ -150,7 +150,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("kept", "int", "nodes that it has whether anything runs or not: its minimum, or its fixed size", pools.kept, "nodes"),
         record("daily_cost", "cost", "what these cost in a day", pools.daily_cost),
         records("gpu_workloads", "workload", "the workloads with GPUs of its cluster that may land on its nodes", pools.gpu_workloads),
-        records("turned_away", "workload", "the workloads with GPUs of its cluster that cannot land on its nodes", pools.turned_away),
+        records("turned_away", "workload", "the workloads with GPUs of its cluster, where none can land on its nodes; else none", pools.turned_away),
         made("nvme", "int", "size of the local NVMe disks of its smallest machine (EKS)", pools.nvme, "GB"),
         record("autoscaler", "autoscaler", "the autoscaler of its cluster; null if none is in the code", autoscaler.autoscaler, nullable=True),
         records("fallback_pools", "pool", "for a spot pool, on-demand pools that take the same pods and grow as far", spot.fallback_pools),
