@@ -113,10 +113,11 @@ def per_node(pods: PodTemplate, world: World) -> int | None:
 _PROGRAM = regex(r"(?:sleep +)?(\S+)")
 
 
-def text(one: Container, _world: World) -> Unknown | str:
+def text(one: Container, _world: World) -> str:
     """Return the command of a container and what it is given; unknown if the program is a placeholder."""
     program = found[1] if (found := _PROGRAM.match(one.text)) else ""
-    return (placeholders.unknown([program]) if placeholders.first(program) == program else None) or one.text
+    need(placeholders.unknown([program]) if placeholders.first(program) == program else None)
+    return one.text
 
 
 def held(pods: PodTemplate, world: World) -> int:
