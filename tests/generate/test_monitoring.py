@@ -112,7 +112,7 @@ def test_the_dashboard_shows_the_near_walls(cloud: str) -> None:
     legends = {target["legendFormat"]: target["expr"] for target in graphs(output)[0]["targets"]}
     near = [wall for wall in output.facts.walls if (wall.number or 0) <= 3 * 400]
     assert near
-    assert all(legends[wall.what] == f"vector({wall.nodes})" for wall in near)
+    assert all(legends[wall.what] == f"vector({wall.number})" for wall in near)
     places = [tuple(panel["gridPos"].values()) for panel in graphs(output)]
     assert len(places) == len(set(places))
 

@@ -136,7 +136,7 @@ def test_an_old_repository_adopts_kcheck_step_by_step(write: Write, git: Callabl
     result = run("check")
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found; 74 already known.\n1 cluster, 2 pools, 10 workloads checked.\n",
+        "nothing found; 72 already known.\n1 cluster, 2 pools, 10 workloads checked.\n",
     )
     git("add", ".")
     git("commit", "-qm", "turn kcheck on")
