@@ -51,31 +51,34 @@ TIERS = {
 
 
 def markers(expression: str) -> set[str]:
-    """The markers that an expression for -m names."""
+    """Return the markers that an expression for -m names."""
     return set(re.findall(r"\w+", expression)) - {"and", "or", "not"}
 
 
 class Unmarked(pytest.Item):
-    """A test that only fails: an error while tests are collected is not printed under xdist."""
+    """A test that always fails: xdist does not print errors that are raised while tests are collected."""
 
     def runtest(self) -> None:
         pytest.fail(f"no test has the marker {self.name}", pytrace=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse markers for -m that do not exist: pytest would select nothing by them."""
+    """Refuse an expression for -m that names an unknown marker; pytest would select nothing."""
     expression = config.option.markexpr
     if unknown := markers(expression) - {line.partition(":")[0] for line in config.getini("markers")}:
         raise pytest.UsageError(f'-m "{expression}": there is no marker {", ".join(sorted(unknown))}')
 
 
 def tier(path: Path) -> str:
-    """The marker of the tests in a file or folder."""
+    """Return the marker that a file or folder gives to its tests."""
     return TIERS.get(path.relative_to(TESTS).parts[0], "core") if path != TESTS else "core"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no tests that -m leaves out: a tier by its folder, a file by its `pytestmark`. That halves a first run."""
+    """Skip the import of tests that -m excludes, by folder or by `pytestmark`.
+
+    This halves the time of a first run.
+    """
     expression = config.option.markexpr
     if "core" not in markers(expression) or not collection_path.is_relative_to(TESTS):
         return None
@@ -93,7 +96,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Iterator[None]:
-    """Mark each test by its folder; of all tests, each marker that -m names must have one."""
+    """Mark each test by its folder.
+
+    In a run of all tests, fail if a marker that -m names marks none.
+    """
     for item in items:
         item.add_marker(tier(item.path))
     used = {mark.name for item in items for mark in item.iter_markers()}
@@ -108,7 +114,10 @@ _once = cache(_read)
 
 
 def _documentation(path: str) -> rule.Documentation:
-    """The examples of kcheck's own rules, read once: tests ask ten times for those of each."""
+    """Return the examples of a rule.
+
+    Those of kcheck's own rules are read once, as tests ask for them ten times.
+    """
     return _once(path) if path.startswith(RULES) else _read(path)
 
 
@@ -119,20 +128,20 @@ gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """What was collected stays until the end: it is no garbage, and to look through it takes a sixth of the time."""
+    """Exempt collected tests from garbage collection: scanning them takes a sixth of the time."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
     gc.enable()
 
 
 def pytest_unconfigure() -> None:
-    """Libraries may see what they have left, of which some complain on stderr where it is never released."""
+    """Undo the exemption: some libraries complain on stderr about objects that are never released."""
     gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The tests say themselves where they run; processes that they start find modules compiled."""
+    """Set the environment for tests and their child processes, such as the date and the folder of compiled modules."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     os.environ["KCHECK_TODAY"] = "2026-11-22"  # what is retired does not change with the calendar
@@ -141,7 +150,7 @@ def _environment(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Write files into a fresh working directory."""
+    """Return a function that writes files into a fresh working directory."""
     monkeypatch.chdir(tmp_path)
 
     return partial(written, tmp_path)
@@ -149,7 +158,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 @pytest.fixture
 def check(write: Write) -> Check:
-    """Write files and check them."""
+    """Return a function that writes files and checks them."""
 
     def run(content: Mapping[str, str | bytes], config: Config | None = None) -> Result:
         write(content)
@@ -160,7 +169,7 @@ def check(write: Write) -> Check:
 
 @pytest.fixture
 def read(write: Write) -> Read:
-    """Write files and read them into an inventory."""
+    """Return a function that writes files and reads them into an inventory."""
 
     def files(content: Mapping[str, str]) -> Inventory:
         write(dict(content))
@@ -173,7 +182,10 @@ def read(write: Write) -> Read:
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Git in a fresh repository, which is the working directory; hermetic, whatever the machine's settings."""
+    """Return a function that runs Git in a fresh repository, which is the working directory.
+
+    User settings have no effect.
+    """
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
     for name, value in {
@@ -194,7 +206,7 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 @pytest.fixture
 def terraform() -> str:
-    """The terraform binary."""
+    """Return the path of terraform; skip the test if it is not installed."""
     path = shutil.which("terraform")
     if path is None:
         pytest.skip("terraform is not installed")
@@ -202,7 +214,7 @@ def terraform() -> str:
 
 
 def written(folder: Path, content: Mapping[str, str | bytes]) -> Path:
-    """The folder, with files written into it."""
+    """Write files into a folder, and return the folder."""
     for name, text in content.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,37 +223,37 @@ def written(folder: Path, content: Mapping[str, str | bytes]) -> Path:
 
 
 def names(result: Result) -> list[str]:
-    """The rules that found something, in report order."""
+    """Return the rules that found something, in the order of the report."""
     return [finding.rule for finding in result.findings]
 
 
 def indented(text: str, by: int) -> str:
-    """Lines moved to the right, the first one left where it stands."""
+    """Return lines indented by some columns, except for the first line."""
     return textwrap.indent(textwrap.dedent(text).strip("\n"), " " * by).lstrip()
 
 
 def manifest(kind: str, spec: str, *, meta: str = "name: train") -> str:
-    """An object of a kind, by `group/Kind`."""
+    """Return a manifest of `group/Kind` in version v1."""
     group, _, name = kind.rpartition("/")
     version = f"{group}/v1" if group else "v1"
     return f"apiVersion: {version}\nkind: {name}\nmetadata:\n  {indented(meta, 2)}\n{textwrap.dedent(spec).strip()}\n"
 
 
 def one_pod(spec: str, read: Read) -> PodTemplate:
-    """The pods of a Pod with such a spec."""
+    """Return the pod template of a Pod with the given spec."""
     (workload,) = read({"pod.yaml": manifest("Pod", f"spec:\n  {indented(spec, 2)}")}).workloads
     (template,) = workload.templates
     return template
 
 
 def requirement(key: str, *values: str, operator: str = "In") -> Requirement:
-    """What a pod asks of a label."""
+    """Return a requirement of a pod on a node label."""
     return Requirement(key, operator, values)
 
 
 @pytest.fixture
 def helm(write: Write, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """A folder on the PATH with a `helm` that fills in values."""
+    """Put a `helm` into the PATH that fills in values; return the function that writes files."""
     folder = tmp_path_factory.mktemp("bin")
     if sys.platform == "win32":
         (folder / "helm.bat").write_text(f'@"{sys.executable}" "{FAKE_HELM}" %*\n')

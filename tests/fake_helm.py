@@ -18,7 +18,7 @@ VALUE = re.compile(r"\{\{-? *\.([\w.]+).*?\}\}")
 
 
 def rendered(name: str, folder: str, values: dict[str, Any]) -> Iterator[str]:
-    """The templates in a folder, filled in."""
+    """Yield the templates in a folder, filled in."""
 
     def value(path: str) -> Any:
         found: Any = values
@@ -43,13 +43,13 @@ def rendered(name: str, folder: str, values: dict[str, Any]) -> Iterator[str]:
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """Values as helm merges them."""
+    """Return two sets of values, merged as Helm does."""
     both = {key: merged(under[key], over[key]) for key in over if isinstance(under.get(key), dict) and over[key]}
     return {**under, **over, **both}
 
 
 def main(verb: str, name: str, folder: str, *flags: str) -> None:
-    """Do what `helm template` does."""
+    """Print what `helm template` would print."""
     assert verb == "template"
     values: dict[str, Any] = {}
     for path in [os.path.join(folder, "values.yaml"), *(flag.partition("=")[2] for flag in flags)]:

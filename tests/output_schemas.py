@@ -30,19 +30,19 @@ def fields(schema: Json, place: str = "") -> Iterator[tuple[str, Json]]:
 
 @cache
 def published(name: str) -> Json:
-    """Load a published schema, which allows fields that later versions add."""
+    """Return a published schema, which allows fields of later versions."""
     schema: Json = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text())
     return schema
 
 
 def check_fields(name: str, *documents: Json) -> None:
-    """Check documents against a schema, which must name all their fields."""
+    """Assert that documents match a schema that names all of their fields."""
     for error in chain.from_iterable(map(_validator(name).iter_errors, documents)):
         raise AssertionError(f"docs/{name}.schema.json: {'/'.join(map(str, error.instance_path))}: {error.message}")
 
 
 def check_all_fields(name: str, *documents: Json) -> None:
-    """Check the same, and that each field of the schema occurs in the documents."""
+    """Assert the same, and that each field of the schema occurs in the documents."""
     check_fields(name, *documents)
     outputs = (_validator(name).evaluate(document).list() for document in documents)
     seen = {one["schemaLocation"].rpartition("#")[2] for output in outputs for one in output["details"]}
@@ -56,7 +56,7 @@ def _validator(name: str) -> Draft202012Validator:
 
 
 def _closed(schema: Json, keyword: str = "items") -> Json:
-    """Forbid fields that a schema does not name."""
+    """Return a copy of a schema that forbids fields it does not name."""
     if isinstance(schema, list):
         return [_closed(one, keyword) for one in schema]
     if not isinstance(schema, dict):

@@ -19,7 +19,7 @@ LONG = bool(os.environ.get("KCHECK_LONG"))
 
 
 def load_script(name: str) -> Any:
-    """A file of scripts/ as a module; nothing is compiled beside it."""
+    """Load a file of scripts/ as a module, without writing compiled code beside it."""
     loader = SourceFileLoader(name.replace("-", "_"), str(ROOT / "scripts" / name))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec is not None

@@ -22,21 +22,21 @@ GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$@" < /d
 
 
 def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:
-    """A folder that the workers of this session share, and nobody else."""
+    """Return a folder that the workers of this test session share, and no other session."""
     base = factory.getbasetemp()
     return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / name
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until no other process is in here."""
+    """Hold a lock on a file, so that no other process runs the same block."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody has at this time."""
+    """Return ports of loopback that are free now."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in sockets]
     for one in sockets:
@@ -45,18 +45,21 @@ def free_ports(count: int) -> list[int]:
 
 
 def start(folder: Path, held: int, name: str, command: list[str]) -> subprocess.Popen[bytes]:
-    """Start a command that lives as long as somebody has the pipe `held` open for writing; it logs into the folder."""
+    """Start a command that runs while any process holds the pipe `held` open for writing.
+
+    Write its log to the folder.
+    """
     with (folder / f"{name}.log").open("wb") as log:
         return subprocess.Popen(["/bin/sh", "-c", GUARDED, name, *command], stdin=held, stdout=log, stderr=log)
 
 
 def logs(folder: Path) -> str:
-    """The ends of the logs in a folder."""
+    """Return the last part of each log in a folder."""
     return "\n".join(f"{path.name}:\n{path.read_text(errors='replace')[-2000:]}" for path in folder.glob("*.log"))
 
 
 def wait_for_end(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process is gone, and end it if it does not leave."""
+    """Wait until a process has ended; kill it if it takes too long."""
     try:
         process.wait(ENDS_WITHIN)
     except subprocess.TimeoutExpired:

@@ -24,7 +24,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of the server."""
+    """A response of the API server."""
 
     status: int
     body: Object
@@ -32,12 +32,15 @@ class Answer:
 
     @property
     def taken(self) -> bool:
-        """Whether it has the object; that there is one of that name already comes up after all that it checks."""
+        """Whether the server accepts the object.
+
+        AlreadyExists counts, as the server finds it after all other checks.
+        """
         return self.status < 300 or self.body.get("reason") == "AlreadyExists"
 
     @property
     def message(self) -> str:
-        """Why not."""
+        """The server's message, which says why it refused."""
         return str(self.body.get("message", ""))
 
     @property
@@ -49,24 +52,24 @@ class Answer:
 
     @property
     def only_lacks(self) -> bool:
-        """Whether nothing is wrong but that required fields are missing."""
+        """Whether the only fault is that required fields are missing."""
         return not self.taken and {reason for reason, _ in self.causes} == {"FieldValueRequired"}
 
 
 @dataclass(frozen=True)
 class Resource:
-    """The collection of the objects of a kind."""
+    """The collection that holds the objects of a kind."""
 
     path: str
     namespaced: bool
 
 
 class NotServedError(Exception):
-    """The server has no such kind, and no definition of it is there."""
+    """The server does not serve the kind, and no CRD defines it."""
 
 
 class Client:
-    """One connection, which is opened again when the server has closed it."""
+    """A connection to the server, which is opened again after the server closed it."""
 
     def __init__(self, port: int, token: str, certificate: Path, definitions: Definitions | None = None) -> None:
         self._port = port
@@ -88,7 +91,7 @@ class Client:
         self._connection.close()
 
     def ask(self, method: str, path: str, body: Object | bytes | None = None, **headers: str) -> Answer:
-        """One request."""
+        """Send a request, and return the response."""
         data = json.dumps(body).encode() if isinstance(body, dict) else body
         sent = {"Content-Type": "application/json", **self._headers, **headers}
         try:
@@ -105,14 +108,14 @@ class Client:
             raise
 
     def ready(self) -> bool:
-        """Whether the server is up."""
+        """Return whether the server is ready."""
         try:
             return self.ask("GET", "/readyz").taken
         finally:
             self.close()
 
     def resource(self, api: str, kind: str) -> Resource:
-        """Where the objects of a kind are; NotServedError where the server has no such kind."""
+        """Return the collection of a kind's objects; raise NotServedError if the server does not serve it."""
         known = self._groups.get(api, {})
         if kind not in known:
             known = self._groups[api] = self._served(api)
@@ -122,7 +125,7 @@ class Client:
 
     @cached_property
     def _own_groups(self) -> set[str]:
-        """The groups of APIs that are part of the server."""
+        """Return the API groups that are built into the server."""
         services = self.ask("GET", "/apis/apiregistration.k8s.io/v1/apiservices").body["items"]
         label = "kube-aggregator.kubernetes.io/automanaged"
         own = [one["spec"] for one in services if one["metadata"].get("labels", {}).get(label) == "onstart"]
@@ -138,13 +141,13 @@ class Client:
         }
 
     def define(self, things: Iterable[Object]) -> None:
-        """Give the server the definitions of the kinds of all these."""
+        """Install the CRDs of the kinds of some objects."""
         new = {(one["apiVersion"], one["kind"]) for one in things} - self._defined
         self._definitions.install(self, new)
         self._defined |= new
 
     def path(self, thing: Mapping[str, Any]) -> str:
-        """The collection in which an object would be."""
+        """Return the path of the collection that would hold an object."""
         resource = self.resource(thing["apiVersion"], thing["kind"])
         root, _, plural = resource.path.partition("|")
         if not resource.namespaced:
@@ -153,10 +156,11 @@ class Client:
         return f"{root}/namespaces/{namespace}/{plural}"
 
     def create(self, thing: Object, *, dry_run: bool = False) -> Answer:
-        """Create an object with strict validation, in a namespace that is made if need be.
+        """Create an object with strict validation, and its namespace if it is missing.
 
         Raises:
             NotServedError: nothing defines the kind; of an unknown version of a known kind the answer is that it is not there.
+
         """
         api, kind = thing["apiVersion"], thing["kind"]
         try:
@@ -172,11 +176,11 @@ class Client:
         return self.ask("POST", f"{path}?fieldValidation=Strict{'&dryRun=All' if dry_run else ''}", thing)
 
     def get(self, thing: Object) -> Answer:
-        """An object as the server has it."""
+        """Return an object as the server stores it."""
         return self.ask("GET", f"{self.path(thing)}/{thing['metadata']['name']}")
 
     def replace(self, thing: Object) -> Answer:
-        """Write an object over the one that is there."""
+        """Replace the stored object of the same name."""
         return self.ask("PUT", f"{self.path(thing)}/{thing['metadata']['name']}?fieldValidation=Strict", thing)
 
     def delete(self, thing: Object) -> Answer:
@@ -184,14 +188,14 @@ class Client:
         return self.ask("DELETE", f"{self.path(thing)}/{thing['metadata']['name']}")
 
     def have_namespace(self, name: str) -> None:
-        """A namespace with the service account that a controller would add."""
+        """Create a namespace, with the service account that a controller would add."""
         if name not in self._namespaces:
             self._have("/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": name}})
             self._have(f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
             self._namespaces.add(name)
 
     def _have_what_it_names(self, pod: Object) -> None:
-        """The objects that must be there before a pod."""
+        """Create the service account and the priority class that a pod names."""
         spec = pod.get("spec") or {}
         namespace = (pod.get("metadata") or {}).get("namespace") or "default"
         if name := spec.get("serviceAccountName"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def programs() -> server.Programs:
-    """The binaries."""
+    """Return the paths of the API server's binaries; skip the test if they are not named."""
     found = server.programs(os.environ)
     if found is None:
         pytest.skip(f"{' and '.join(server.VARIABLES)} do not name the binaries of an API server")
@@ -29,21 +29,21 @@ def programs() -> server.Programs:
 
 @pytest.fixture(scope="session")
 def crds() -> definitions.Definitions:
-    """The definitions of custom resources."""
+    """Return the CRDs of the folder that an environment variable names."""
     folder = os.environ.get(definitions.VARIABLE)
     return definitions.Definitions(Path(folder) if folder else None)
 
 
 @pytest.fixture(scope="session")
 def api(programs: server.Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The server."""
+    """Yield the API server that all workers of the session share."""
     with server.shared(programs, shared_folder(tmp_path_factory, "apiserver")) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def client(api: Server, crds: definitions.Definitions) -> Iterator[Client]:
-    """A connection to the server, which gets the definitions of what it is asked about."""
+    """Yield a connection to the server, which installs the CRDs of the kinds it sends."""
     connection = api.client(crds)
     yield connection
     connection.close()

@@ -27,13 +27,13 @@ _COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 @dataclass(frozen=True)
 class Definitions:
-    """The CRDs of a folder; of none where there is no folder."""
+    """The CRDs of a folder, or none if there is no folder."""
 
     folder: Path | None
 
     @cached_property
     def _texts(self) -> dict[tuple[str, str], list[str]]:
-        """The documents of each group and kind: several where projects share a kind and have other versions of it."""
+        """Documents of the CRDs by group and kind; several where projects ship different versions of a kind."""
         found: dict[tuple[str, str], list[str]] = {}
         for path in sorted(self.folder.glob("**/*.y*ml")) if self.folder else ():
             for text in re.split(r"^---.*$", path.read_text(), flags=re.MULTILINE):
@@ -43,11 +43,11 @@ class Definitions:
         return found
 
     def has(self, api: str, kind: str) -> bool:
-        """Whether there is a definition, of whatever version."""
+        """Return whether a CRD defines a kind, in any version."""
         return (api.partition("/")[0], kind) in self._texts
 
     def install(self, client: Client, kinds: Iterable[tuple[str, str]]) -> None:
-        """Give the server the definitions of kinds, as far as there are any: all at once, each takes it seconds."""
+        """Install the CRDs of some kinds, all at once because each takes seconds."""
         left = set()
         for key in sorted({(api.partition("/")[0], kind) for api, kind in kinds} & self._texts.keys()):
             name, body = _definition(self._texts[key])
@@ -68,7 +68,7 @@ def _established(definition: dict[str, Any]) -> bool:
 
 
 def _definition(texts: list[str]) -> tuple[str, bytes]:
-    """Name and bytes of a definition; of several, the first one with the versions that only others have."""
+    """Return name and bytes of a CRD; several documents become one with all of their versions."""
     if len(texts) == 1:
         name = re.search(r"^  name: *(\S+)$", texts[0], re.MULTILINE)
         assert name

@@ -22,7 +22,7 @@ MOST_REPAIRS = 10
 
 
 def objects(text: str) -> Iterator[Object]:
-    """The objects in a text; none where it is no YAML, or a template of something."""
+    """Yield the objects in a text; none if it is not YAML, or a template."""
     if "{{" in text:
         return
     try:
@@ -37,7 +37,7 @@ def objects(text: str) -> Iterator[Object]:
 
 
 def completed(client: Client, thing: Object) -> tuple[Object, Answer]:
-    """An object with what examples leave out for brevity, as the server asks for it, and what the server says then."""
+    """Return an object with the required fields that examples omit, and the server's response to it."""
     answer = client.create(thing, dry_run=True)
     for _ in range(MOST_REPAIRS):
         repaired = copy.deepcopy(thing)
@@ -49,7 +49,7 @@ def completed(client: Client, thing: Object) -> tuple[Object, Answer]:
 
 
 def _repaired(thing: Object, field: str) -> bool:
-    """Whether a field, or one with it, was added that the server asked for."""
+    """Return whether a field that the server requires, or one that belongs to it, was added."""
     spec = thing.setdefault("spec", {})
     template = spec.setdefault("template", {})
     pod = template.setdefault("spec", {})

@@ -26,14 +26,14 @@ _NAME = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
 
 
 def exported(*arguments: str) -> list[Object]:
-    """Run `kcheck export admission`."""
+    """Run `kcheck export admission`, and return the manifests."""
     result = CliRunner().invoke(cli, ["export", "admission", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     return [one for one in yaml.load_all(result.stdout, bundled.loader()) if one]
 
 
 def judged(thing: Object, group: str, annotations: dict[str, str] | None = None) -> Object:
-    """An object that is in a group of judged ones."""
+    """Return a copy of an object with the label of a group; the policies bound to that group judge it."""
     thing = copy.deepcopy(thing)
     metadata = thing.setdefault("metadata", {})
     metadata["labels"] = {**(metadata.get("labels") or {}), JUDGED: group}
@@ -43,9 +43,10 @@ def judged(thing: Object, group: str, annotations: dict[str, str] | None = None)
 
 
 def scoped(manifests: Iterable[Object], group: str) -> list[Object]:
-    """Bindings for one group of objects, which warn beside what they do: an answer has one denial, but all warnings.
+    """Return policies bound to the objects of one group.
 
-    An expression that fails refuses its object here, so that no test takes it for silence.
+    Each binding gets a twin that warns, because a response has one denial but all warnings. An expression that fails
+    refuses the object, so that no test takes the failure for silence.
     """
     out = []
     for one in copy.deepcopy(list(manifests)):
@@ -63,7 +64,7 @@ def scoped(manifests: Iterable[Object], group: str) -> list[Object]:
 
 
 def enforce(client: Client, manifests: Iterable[Object]) -> None:
-    """Create policies, and wait until they are in force."""
+    """Create policies, and wait until all are in force."""
     answers = [(one, client.create(one)) for one in [*manifests, *_probe()]]
     refused = [f"{one['kind']} {one['metadata']['name']}: {said.message}" for one, said in answers if not said.taken]
     assert not refused, "\n".join(refused)
@@ -75,7 +76,10 @@ def enforce(client: Client, manifests: Iterable[Object]) -> None:
 
 
 def _probe() -> list[Object]:
-    """A policy that refuses one object: the last one to be in force."""
+    """Return a policy that refuses the ConfigMap `probe`.
+
+    It is created last: once it refuses, all others are in force.
+    """
     selector = {"objectSelector": {"matchLabels": {JUDGED: "probe"}}}
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
     spec = {"matchConstraints": {**selector, "resourceRules": rules}, "validations": [{"expression": "false"}]}
@@ -87,7 +91,7 @@ def _probe() -> list[Object]:
 
 
 def complaining(answer: Answer) -> dict[str, str]:
-    """Return the message of each policy about an object, by policy name without number."""
+    """Return the message of each policy that warns about an object, by policy name without number."""
     out = {}
     for warning in answer.warnings:
         if found := _NAME.search(warning):
@@ -96,6 +100,6 @@ def complaining(answer: Answer) -> dict[str, str]:
 
 
 def denied_by(answer: Answer) -> str | None:
-    """The policy that refuses an object."""
+    """Return the name of the policy that denies an object; None if none does."""
     found = _NAME.search(answer.message) if not answer.taken else None
     return found[1].partition(".")[0] if found else None

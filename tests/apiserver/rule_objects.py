@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Side(NamedTuple):
-    """The bad, good or fixed files of an example."""
+    """The bad, good or fixed files of one example of a rule."""
 
     rule: Rule
     number: int
@@ -34,43 +34,43 @@ class Side(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A name that is a label too."""
+        """A name that is also a valid label value."""
         return f"{self.rule.name}-{self.number}-{self.side}"
 
     def objects(self) -> Iterator[Given]:
-        """The objects in the files."""
+        """Yield the objects in the files."""
         found = self._found(self.files, Severity.INFO) if self.side == "bad" else set()
         for path, text in self.files.items():
             for thing in objects(text):
                 yield Given(self, path, thing, is_in(found, thing))
 
     def _found(self, files: Mapping[str, str], least: Severity) -> set[str]:
-        """The objects and parts of objects that the rule finds."""
+        """Return the names of objects, and of their parts, that the rule finds in some files."""
         example = Example(0, dict(files), {}, None, self.nodes, None)
         findings = [one for one in rule_examples.ExampleRun(self.rule, example).findings() if one.severity >= least]
         return {f"{name.partition(':')[2]}/" for one in findings for name in one.objects}
 
     def finds_alone(self, thing: Object) -> bool:
-        """Whether the rule finds an object, at warning or above, where nothing else is known."""
+        """Return whether the rule finds an object alone, at warning or above, with no other files."""
         alone = self._replace(nodes=None)
         return is_in(alone._found({"object.yaml": as_yaml(thing)}, Severity.WARNING), thing)
 
     def finds(self, one: Given, thing: Object) -> bool:
-        """Whether the rule finds an object, at warning or above, in the place of one of the files."""
+        """Return whether the rule finds an object, at warning or above, when it replaces one in the example's files."""
         documents = yaml.load_all(self.files[one.path], bundled.loader())
         text = "\n---\n".join(as_yaml(thing if document == one.thing else document) for document in documents)
         alone = self._replace(nodes=None)  # a policy sees one workload, not the target
         return is_in(alone._found({**self.files, one.path: text}, Severity.WARNING), thing)
 
     def written(self, folder: Path) -> list[str]:
-        """The files in a folder, as arguments of a command."""
+        """Write the files into a folder, and return the arguments of a kcheck command on them."""
         home = written(folder / self.name, self.files)
         (home / ".git").mkdir()  # settings are looked for no further up
         return [str(home), *(["--nodes", str(self.nodes)] if self.nodes is not None else [])]
 
 
 class Given(NamedTuple):
-    """An object, and whether the rule of its example finds it there."""
+    """An object of an example, and whether the rule finds it there."""
 
     side: Side
     path: str
@@ -88,17 +88,17 @@ def named(thing: Object) -> str:
 
 
 def as_yaml(document: object) -> str:
-    """A document; JSON is YAML, and quicker."""
+    """Return a document as JSON, which is YAML and quicker to write."""
     return json.dumps(document, default=str, indent=1)
 
 
 def is_in(found: Iterable[str], thing: Object) -> bool:
-    """Whether an object or a part of it was found."""
+    """Return whether an object or a part of it is among the found names."""
     return any(one.startswith(f"{named(thing)}/") for one in found)
 
 
 def sides(names: Iterable[str], *wanted: str) -> list[Side]:
-    """Sides of the examples of some rules, as far as they have objects."""
+    """Return the sides of some rules' examples that contain objects."""
     names = set(names)
     return [
         Side(rule, number, side, files, example.nodes)

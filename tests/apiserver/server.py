@@ -31,7 +31,7 @@ HELD = "held"
 
 
 class NotStartedError(Exception):
-    """A server that did not become ready, with the end of its log."""
+    """The API server did not become ready; the message holds the end of its log."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Programs:
 
 
 def programs(environment: Mapping[str, str]) -> Programs | None:
-    """The binaries that the environment names; None where one is not named."""
+    """Return the binaries that environment variables name; None if the API server or etcd is not named."""
     apiserver, etcd = (environment.get(name) for name in VARIABLES)
     if not apiserver or not etcd:
         return None
@@ -55,7 +55,7 @@ def programs(environment: Mapping[str, str]) -> Programs | None:
 
 @dataclass(frozen=True)
 class Server:
-    """Address and credentials of a server."""
+    """Address and credentials of a running API server."""
 
     folder: Path
     port: int
@@ -63,34 +63,37 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The server's address."""
+        """The server's URL."""
         return f"https://127.0.0.1:{self.port}"
 
     @property
     def certificate(self) -> Path:
-        """The certificate that the server made for itself."""
+        """Path of the certificate that the server made for itself."""
         return self.folder / "certs" / "apiserver.crt"
 
     @property
     def kubeconfig(self) -> Path:
-        """A configuration for kubectl."""
+        """Path of a kubeconfig for this server."""
         return self.folder / "kubeconfig"
 
     def client(self, definitions: Definitions | None = None) -> Client:
-        """A connection of its own; with definitions, the server gets those that a request needs."""
+        """Return a new connection; with `definitions` it installs the CRDs that its requests need."""
         return Client(self.port, self.token, self.certificate, definitions)
 
 
 @contextmanager
 def running(programs: Programs) -> Iterator[Server]:
-    """A server of one's own."""
+    """Yield an API server of one's own, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="kcheck-apiserver-", ignore_cleanup_errors=True) as folder, shared(programs, Path(folder)) as server:  # fmt: skip
         yield server
 
 
 @contextmanager
 def shared(programs: Programs, folder: Path) -> Iterator[Server]:
-    """The one server of all processes that name this folder; it ends when the last of them leaves or dies."""
+    """Yield the one server that all processes with this folder share.
+
+    It ends when the last of them leaves or dies.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     started: list[subprocess.Popen[bytes]] = []
     with processes.locked(folder / "lock"):
@@ -127,7 +130,7 @@ def _beside(server: Server, name: str, command: list[str]) -> Iterator[None]:
 
 
 def _joined(folder: Path) -> tuple[Server, int] | None:
-    """The server that runs already, held; None where none does."""
+    """Return the running server of a folder and a pipe that keeps it alive; None if no server runs."""
     with suppress(OSError, ValueError):
         now = json.loads((folder / "now.json").read_text())
         server = Server(Path(now["folder"]), now["port"], now["token"])
@@ -139,7 +142,7 @@ def _joined(folder: Path) -> tuple[Server, int] | None:
 
 
 def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[bytes]]) -> tuple[Server, int]:
-    """A new server, held; `started` gets its processes."""
+    """Start a server; return it with the pipe that keeps it alive, and add its processes to `started`."""
     home = Path(tempfile.mkdtemp(dir=folder))
     os.mkfifo(home / HELD)
     reader = os.open(home / HELD, os.O_RDONLY | os.O_NONBLOCK)
@@ -164,7 +167,7 @@ def _started(programs: Programs, folder: Path, started: list[subprocess.Popen[by
 
 
 def _write_access(server: Server) -> None:
-    """The token that the server takes, and the file in which kubectl finds it."""
+    """Write the server's file of tokens, and a kubeconfig that has the token."""
     (server.folder / "tokens").write_text(f"{server.token},admin,admin,system:masters\n")
     cluster = {"server": server.url, "certificate-authority": str(server.certificate)}
     config = {
@@ -179,7 +182,7 @@ def _write_access(server: Server) -> None:
 
 
 def etcd_command(programs: Programs, server: Server, clients: int, peers: int) -> list[str]:
-    """Return the command of etcd; its data need not survive a crash."""
+    """Return the command of etcd, which need not keep its data over a crash."""
     return [
         programs.etcd, f"--data-dir={server.folder / 'etcd'}", "--name=one", "--unsafe-no-fsync",
         f"--listen-client-urls=http://127.0.0.1:{clients}", f"--advertise-client-urls=http://127.0.0.1:{clients}",
@@ -220,7 +223,7 @@ def scheduler_command(program: str, server: Server) -> list[str]:
 
 
 def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
-    """Until the server answers; an error where it ends or takes too long."""
+    """Wait until the server is ready; raise NotStartedError if it ends or takes too long."""
     last = time.monotonic() + READY_WITHIN
     while time.monotonic() < last and all(process.poll() is None for process in started):
         with suppress(OSError):
@@ -231,7 +234,7 @@ def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
 
 
 def _tidy(folder: Path, started: list[subprocess.Popen[bytes]]) -> None:
-    """Wait until the processes of a server that nobody holds are gone; then nothing is left of it."""
+    """Wait until the processes of a server have ended, then delete its folder."""
     for process in started:
         processes.wait_for_end(process)
     shutil.rmtree(folder, ignore_errors=True)

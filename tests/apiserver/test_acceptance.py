@@ -27,7 +27,7 @@ GROUPS = sorted(path.name for path in (ROOT / "rules").iterdir() if path.is_dir(
 
 
 class Judge:
-    """Asks about objects, and keeps what the server refuses and which kinds it does not know."""
+    """A judge that sends objects to the server, and collects refusals and kinds that the server does not know."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -35,7 +35,7 @@ class Judge:
         self.unknown: set[str] = set()
 
     def ask(self, where: str, thing: Object, *, complete: bool = False) -> None:
-        """Whether the server takes an object, without a warning; with `complete` it may lack required fields."""
+        """Send an object; record a refusal or warning. With `complete`, missing required fields are no refusal."""
         try:
             answer = completed(self.client, thing)[1] if complete else self.client.create(thing, dry_run=True)
         except NotServedError as kind:
@@ -45,7 +45,7 @@ class Judge:
             self.refused.append(f"{where}: {thing['kind']}: {answer.message or answer.warnings}")
 
     def files(self, files: Mapping[str, str]) -> None:
-        """Ask about all objects of files, of which there are some."""
+        """Send all objects of some files; fail if there are none."""
         things = [(path, thing) for path, text in sorted(files.items()) for thing in objects(text)]
         assert things
         self.client.define(thing for _, thing in things)
@@ -53,7 +53,7 @@ class Judge:
             self.ask(path, thing)
 
     def done(self) -> None:
-        """Fail, or skip and name the kinds that could not be asked about."""
+        """Fail if an object was refused; skip the test if the server did not know all kinds."""
         assert not self.refused, "\n".join(self.refused)
         if self.unknown:
             pytest.skip(f"the server takes all else; {VARIABLE} does not define {', '.join(sorted(self.unknown))}")
@@ -61,7 +61,7 @@ class Judge:
 
 @pytest.fixture
 def judge(client: Client) -> Judge:
-    """The judge of one test."""
+    """Return a judge for one test."""
     return Judge(client)
 
 

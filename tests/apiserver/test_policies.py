@@ -33,7 +33,7 @@ FEWEST = 40
 
 
 class Asked(NamedTuple):
-    """Answers of the server and of the rule's policy about an object, and the expected verdict."""
+    """The server's response to an object, the message of the rule's policy, and whether it must refuse."""
 
     given: Given
     group: str
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 
 
 class Policies:
-    """All exported policies, in force: alone, with each generated tree, and with each example that they need."""
+    """All exported policies in force: exported alone, with each generated tree, and with each example that needs it."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self.client = client
@@ -63,7 +63,7 @@ class Policies:
         enforce(client, manifests)
 
     def _of(self, group: str, manifests: list[Object]) -> list[Object]:
-        """Policies for a group of objects; without those that are there, with numbers where they are other ones."""
+        """Return the policies of an export that are not in force yet, numbered where they differ from others."""
         out = []
         numbers = {}
         for one in scoped(manifests, group):
@@ -85,11 +85,11 @@ class Policies:
 
     @cached_property
     def bad(self) -> list[Asked]:
-        """Return the server's answers about bad examples."""
+        """The server's responses to the objects of bad examples."""
         return list(self._ask("bad"))
 
     def good(self) -> Iterator[Asked]:
-        """Return the server's answers about good and fixed examples."""
+        """Yield the server's responses to the objects of good and fixed examples."""
         return self._ask("good", "fixed")
 
     def _ask(self, *wanted: str) -> Iterator[Asked]:
@@ -109,15 +109,15 @@ class Policies:
                 continue
 
     def ask(self, thing: Object, group: str, annotations: dict[str, str] | None = None) -> Answer:
-        """Return the server's answer about a completed object."""
+        """Return the server's response to an object, after required fields were added."""
         return completed(self.client, judged(thing, group, annotations))[1]
 
     def said(self, one: Given, answer: Answer) -> str | None:
-        """Return the message of the rule's policy about an object."""
+        """Return the message of the rule's policy in a response; None if it says nothing."""
         return complaining(answer).get(f"kcheck-{one.side.rule.name}")
 
     def _must_be_found(self, one: Given, group: str) -> bool:
-        """Whether the rule finds an object as it is written and as the server has it, with its defaults."""
+        """Return whether the rule finds an object both as it is written and as the server stores it, with defaults."""
         rule = one.side.rule.name
         if not one.found or (group, rule) not in self.of_groups:  # the code does not say what the policy asks
             return False
@@ -133,7 +133,7 @@ class Policies:
 
 
 def disagreements_on_bad(policies: Policies) -> Iterator[str]:
-    """List bad objects that a policy accepts; objects found only with the help of others may pass."""
+    """Yield bad objects that their policy accepts, except those found only with the help of other objects."""
     for one in policies.bad:
         if one.said and not one.given.found:
             yield f"{one.given}: {one.said}"
@@ -146,7 +146,7 @@ def disagreements_on_bad(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_good(policies: Policies) -> Iterator[str]:
-    """The rule's policy says nothing; others may."""
+    """Yield good objects that the rule's own policy warns about; other policies may."""
     good = 0
     for one in policies.good():
         reached = one.answer.taken or denied_by(one.answer)
@@ -158,7 +158,7 @@ def disagreements_on_good(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_ignored(policies: Policies) -> Iterator[str]:
-    """The annotation names the rule or its group."""
+    """Yield bad objects for which the ignore annotation, naming the rule or its group, has the wrong effect."""
     for one in policies.bad:
         rule = one.given.side.rule
         values = {f"something-else, {rule.name}: known": False, f"{rule.group}: known": False, f"{rule.name}-not: known": True}  # fmt: skip
@@ -169,7 +169,7 @@ def disagreements_on_ignored(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_generated(policies: Policies) -> Iterator[str]:
-    """List generated objects that a policy refuses, with or without values of their code."""
+    """Yield generated objects that a policy refuses, with or without values of their code."""
     for name in grid.EXAMPLES:
         files = grid.example_output(name).files
         things = [one for path in sorted(files) if path.endswith(".yaml") for one in objects(files[path].decode())]
@@ -182,7 +182,7 @@ def disagreements_on_generated(policies: Policies) -> Iterator[str]:
 
 
 def disagreements_on_updates(policies: Policies) -> Iterator[str]:
-    """List wrong answers to updates: existing objects can be annotated and deleted, changes are judged."""
+    """Yield wrong responses to updates: existing objects can be annotated and deleted, changes are judged."""
     one = next(one for one in policies.bad if one.said and one.given.side.rule.name == "job-without-deadline")
     bad = completed(policies.client, judged(one.given.thing, ALONE, {IGNORE: f"{one.given.side.rule.group}: old"}))[0]
     bad["metadata"]["name"] = "there-before"
@@ -198,7 +198,7 @@ def disagreements_on_updates(policies: Policies) -> Iterator[str]:
 
 
 def type_warnings(policies: Policies, program: str, api: Server) -> Iterator[str]:
-    """Return the type warnings of the controller manager about expressions."""
+    """Yield the controller manager's warnings about types in the expressions of policies."""
     last = time.monotonic() + TYPED_WITHIN
     left = [one for listed in policies.by_rule.values() for one in listed]
     with server.type_checks(program, api):

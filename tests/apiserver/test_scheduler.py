@@ -27,7 +27,7 @@ SCHEDULED_WITHIN = 300
 
 
 def make_node(client: Client, node: Node) -> None:
-    """Create a node that is ready: the server adds the taint of those that are not."""
+    """Create a ready node; the server adds a taint to nodes that are not ready."""
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": ""}
     status = {"capacity": node.resources, "allocatable": node.resources, "conditions": [ready]}
     made = client.create({
@@ -39,7 +39,7 @@ def make_node(client: Client, node: Node) -> None:
 
 
 def make_pods(client: Client, case: Case, node: Node) -> None:
-    """Create the pods of a case, for one of its nodes: by a resource that only that one has."""
+    """Create the pods of a case for one of its nodes, whose own resource they request."""
     for copy in range(case.copies):
         pod: Object = deepcopy(case.pod)
         pod["metadata"]["name"] = f"{node.name}-{copy}"
@@ -51,7 +51,7 @@ def make_pods(client: Client, case: Case, node: Node) -> None:
 
 
 def placed(client: Client) -> Counter[str]:
-    """Count the pods of each node, once all are scheduled or refused."""
+    """Return how many pods each node got, once all pods are scheduled or refused."""
     last = time.monotonic() + SCHEDULED_WITHIN
     while time.monotonic() < last:
         pods = client.ask("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").body["items"]
@@ -62,7 +62,7 @@ def placed(client: Client) -> Counter[str]:
 
 
 def refused(pod: Object) -> bool:
-    """Whether no node takes a pod."""
+    """Return whether the scheduler found no node for a pod."""
     return any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", ()))
 
 

@@ -35,7 +35,7 @@ with server.shared(server.Programs(*sys.argv[2:]), Path(sys.argv[1])) as running
 
 
 def within(seconds: float, question: Callable[[], bool]) -> bool:
-    """Whether something becomes true."""
+    """Return whether a condition becomes true within some seconds."""
     last = time.monotonic() + seconds
     while not question() and time.monotonic() < last:
         time.sleep(0.02)

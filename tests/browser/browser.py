@@ -27,14 +27,14 @@ SCRIPTS = Path(__file__).parent / "scripts.js"
 
 
 def executable() -> str | None:
-    """The browser of this machine."""
+    """Return the path of a Chromium on this machine; None if there is none."""
     found = [os.environ.get("KCHECK_CHROMIUM"), *map(shutil.which, NAMES), *filter(os.path.exists, PLACES)]
     return next((path for path in found if path), None)
 
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser; the test that asks for it is skipped where there is none."""
+    """Yield a browser; skip the test if Playwright or Chromium is missing."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="install the extra `browser` for tests in Chromium")
     path = executable()
     if path is None:
@@ -48,7 +48,7 @@ def launched() -> Iterator[Browser]:
 
 
 class Look(NamedTuple):
-    """Width and colours of a page."""
+    """Width and color scheme of the window in which a page is shown."""
 
     width: int
     scheme: str
@@ -58,14 +58,14 @@ class Look(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A page in a browser: what it said in the console, and what it asked for."""
+    """A page in a browser, with its console messages and the requests that it made."""
 
     page: Page
     console: list[str]
     requests: list[str]
 
     def found(self, script: str, *arguments: object) -> Any:
-        """Run a function of scripts.js on the page."""
+        """Run a function of scripts.js on the page, and return its result."""
         return self.page.evaluate(f"given => ({SCRIPTS.read_text()}).{script}(...given)", list(arguments))
 
 
@@ -74,7 +74,7 @@ MOST_PIXELS = 12_000
 
 
 def screenshot(page: Page, file: Path) -> None:
-    """A picture of a whole page, or of its begin."""
+    """Save a picture of a page; of a very long page, the top."""
     width, height = page.evaluate("() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]")
     clip: FloatRect = {"x": 0, "y": 0, "width": width, "height": min(height, MOST_PIXELS)}
     page.screenshot(path=file, full_page=True, clip=clip)
@@ -82,7 +82,7 @@ def screenshot(page: Page, file: Path) -> None:
 
 @contextmanager
 def shown(browser: Browser, file: Path, look: Look) -> Iterator[Shown]:
-    """A file as a browser shows it."""
+    """Yield a file opened in the browser."""
     context = browser.new_context(
         viewport={"width": look.width, "height": 800},
         color_scheme="dark" if look.scheme == "dark" else "light",
@@ -111,7 +111,7 @@ class Role(NamedTuple):
 
 
 def roles(page: Page) -> list[Role]:
-    """List the roles a screen reader gets, in order, also outside the window."""
+    """Return the roles a screen reader sees on a page, in order, also those outside the window."""
     page.evaluate(
         """() => document.querySelectorAll("*").forEach((one) => {
             if (getComputedStyle(one).contentVisibility === "auto") one.style.contentVisibility = "visible";
@@ -133,7 +133,7 @@ def _text(node: dict[str, Any], key: str) -> str:
 
 
 def tab_stops(page: Page, most: int) -> Sequence[dict[str, Any]]:
-    """List the elements that Tab reaches from the top of a page."""
+    """Return the elements that Tab reaches from the top of a page."""
     found = []
     for _ in range(most):
         page.keyboard.press("Tab")

@@ -38,14 +38,14 @@ COMMANDS = {
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The browser."""
+    """Yield the browser."""
     with browser.launched() as found:
         yield found
 
 
 @pytest.fixture(scope="session")
 def printed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A page by its name, printed once; only where there is a browser to look at it."""
+    """Return a function that prints a page by its name, once; without a browser the tests are skipped."""
     folder = tmp_path_factory.mktemp("pages")
     recording = folder / "usage.json.gz"
     recording.write_bytes(as_bytes(fortnight()))

@@ -28,7 +28,7 @@ BAD = """<!doctype html><html lang="en"><meta http-equiv="Content-Security-Polic
 
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
-    """A page with everything that a page must not have."""
+    """Return a page that has everything a page must not have."""
     file = tmp_path / "bad.html"
     file.write_text(BAD)
     return file

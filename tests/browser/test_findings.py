@@ -27,7 +27,7 @@ SCREEN = Look(1280, "light")
 
 
 def printed(file: Path, *arguments: str) -> Path:
-    """A page of the findings in the working directory."""
+    """Write the HTML report of the working directory to a file."""
     result = CliRunner().invoke(cli, ["check", *arguments, "--output-file", f"html={file}"])
     assert result.exit_code in (0, 1), result.output
     return file
@@ -35,20 +35,20 @@ def printed(file: Path, *arguments: str) -> Path:
 
 @pytest.fixture(scope="module")
 def file(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of findings of several severities, rules and folders."""
+    """Return an HTML report with findings of several severities, rules and folders."""
     with chdir(ROOT / "examples"):
         return printed(tmp_path_factory.mktemp("findings") / "page.html", "--info", "eks-training", "gke-training")
 
 
 @pytest.fixture
 def page(file: Path, chromium: Browser) -> Iterator[Shown]:
-    """That page in a browser."""
+    """Yield that report in a browser."""
     with browser.shown(chromium, file, SCREEN) as one:
         yield one
 
 
 def visible(one: Shown) -> list[dict[str, str]]:
-    """The findings that are shown, by their data."""
+    """Return the data attributes of the findings that are visible."""
     found: list[dict[str, str]] = one.page.evaluate(
         "() => [...document.querySelectorAll('.finding')].filter(e => e.checkVisibility()).map(e => ({...e.dataset}))"
     )
@@ -56,7 +56,7 @@ def visible(one: Shown) -> list[dict[str, str]]:
 
 
 def settled(one: Shown) -> list[dict[str, str]]:
-    """The findings that are shown once a filter has been applied."""
+    """Return the visible findings after a filter took effect; assert that the counts on the page agree."""
     one.page.wait_for_timeout(150)
     found = visible(one)
     said = one.page.locator("#shown").inner_text()

@@ -43,7 +43,7 @@ NAMED = {"image", "img", "region", "navigation", "heading", "table"}
 def view(
     request: pytest.FixtureRequest, chromium: Browser, printed: Callable[[str], Path], screenshots: Path | None
 ) -> Iterator[Shown]:
-    """A page in one of its looks."""
+    """Yield a page in one width and color scheme."""
     name, look = request.param
     with browser.shown(chromium, printed(name), look) as one:
         if screenshots is not None:
@@ -53,7 +53,7 @@ def view(
 
 @pytest.fixture(scope="module", params=COMMANDS)
 def page(request: pytest.FixtureRequest, chromium: Browser, printed: Callable[[str], Path]) -> Iterator[Shown]:
-    """A page on a screen."""
+    """Yield a page in a wide, light window."""
     with browser.shown(chromium, printed(request.param), Look(1280, "light")) as one:
         yield one
 

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(BASH is None or os.name == "nt", reason="the ste
 
 
 class Ran(NamedTuple):
-    """Status, text and outputs of a step."""
+    """Exit status, text and outputs of a step."""
 
     status: int
     text: str
@@ -54,14 +54,17 @@ def executable(path: Path, text: str) -> Path:
 
 @pytest.fixture
 def kcheck(tmp_path: Path) -> Path:
-    """kcheck of this checkout as a program."""
+    """Return a program that runs kcheck from this checkout."""
     code = "from kcheck.commands.cli import main; main()"
     return executable(tmp_path / "bin" / "kcheck", f"#!/bin/sh\nexec {sys.executable} -c '{code}' \"$@\"\n")
 
 
 @pytest.fixture
 def echo(tmp_path: Path) -> Path:
-    """A kcheck that prints its arguments, each on a line, writes the file that it is told to, and exits as told."""
+    """Return a program that prints its arguments, one a line, and exits with $STATUS.
+
+    It writes the SARIF file that an argument names.
+    """
     text = """#!/bin/sh
 for argument in "$@"; do
   printf '%s\\n' "$argument"
@@ -77,7 +80,10 @@ def step(name: str) -> dict[str, Any]:
 
 
 def run(name: str, cwd: Path, known: dict[str, str], **more: str) -> Ran:
-    """Run a step in bash as GitHub does; `known` are the inputs that are given, and outputs of other steps."""
+    """Run a step of the action in bash as GitHub does.
+
+    `known` are the given inputs and the outputs of other steps.
+    """
     wanted = step(name)
     values = {f"inputs.{key}": str(entry.get("default", "")) for key, entry in ACTION["inputs"].items()} | known
 
@@ -119,7 +125,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def arguments(echo: Path, workspace: Path, inputs: dict[str, str], **more: str) -> list[str]:
-    """Return the arguments that kcheck is called with."""
+    """Return the arguments with which the action calls kcheck."""
     known = {"steps.install.outputs.kcheck": str(echo)} | {f"inputs.{key}": value for key, value in inputs.items()}
     ran = run("check", workspace, known, **more)
     assert ran.status == 0, ran.text
@@ -270,7 +276,7 @@ JOBS = {"init": yaml.safe_load(hook_and_job.pipeline(""))["kcheck"], "ci/gitlab.
 
 
 def commit(folder: Path, text: str) -> str:
-    """Write the cluster and commit it; the commit."""
+    """Write the cluster, commit it, and return the commit."""
     (folder / "main.tf").write_text(text)
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
     for arguments in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "Change"]):

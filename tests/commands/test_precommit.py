@@ -80,7 +80,7 @@ class Done(NamedTuple):
 
 
 class Repository:
-    """A repository with the hooks, in a home of pre-commit that several share."""
+    """A Git repository that uses kcheck's hooks; several of them share a home of pre-commit."""
 
     def __init__(self, folder: Path, home: Path, source: Path, hooks: tuple[str, ...]) -> None:
         self.folder = folder
@@ -119,7 +119,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This checkout as it is now, as a repository that pre-commit can clone."""
+    """Return a copy of this checkout as a Git repository that pre-commit can clone."""
     if not (ROOT).is_dir():
         pytest.skip("the hooks are installed from the source, which is missing")
     folder = tmp_path_factory.mktemp("kcheck")
@@ -135,7 +135,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
-    """A home of pre-commit with the hooks installed; the first run of all, so a cold one."""
+    """Return a home of pre-commit in which the hooks were just installed, by the first run of all."""
     home = tmp_path_factory.mktemp("home")
     cold = Repository(tmp_path_factory.mktemp("cold"), home, source, ("kcheck", "kcheck-fix"))
     done = cold.pre_commit("install-hooks")
@@ -149,7 +149,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, source: Path) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path, home: Path, source: Path) -> Repository:
-    """A repository with a cluster that is small enough, and the hook that checks."""
+    """Return a repository with the hook `kcheck` and a committed cluster that has no finding."""
     repository = Repository(tmp_path / "repository", home, source, ("kcheck",))
     repository.pre_commit("install")
     done = repository.commit({"infra/main.tf": CLUSTER, "infra/terraform.tfvars": SMALL})
@@ -193,7 +193,7 @@ def test_no_name_of_a_committed_file_is_an_option(
 
 
 def hostile_names(top: Path, folder: Path, names: Iterable[str]) -> Path:
-    """Write files with such names, and the folder outside that some of them name."""
+    """Write files with hostile names, and the folder outside that some of the names point to; return that folder."""
     outside = top / "outside"
     outside.mkdir()
     (outside / "secret.tfvars.json").write_text(f'{{"nodes": "{SECRET}"}}')

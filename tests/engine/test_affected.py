@@ -51,7 +51,7 @@ USER = "      volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]\n"
 
 
 def job(number: int, *, kind: str = "Job", queue: str = "", more: str = "") -> str:
-    """A Job with a number of pods, or another kind with its pod template."""
+    """Return a Job with a number of pods, or a workload of another kind with the same pod template."""
     labels = f"{{{bench_growth.QUEUE}: {queue}}}" if queue else "{}"
     text = bench_growth.job(number, more=more).replace("labels: {}", f"labels: {labels}")
     text = text.replace("parallelism: 4\n  completions: 4", f"parallelism: {number}\n  completions: {number}")
@@ -59,12 +59,12 @@ def job(number: int, *, kind: str = "Job", queue: str = "", more: str = "") -> s
 
 
 def patch(number: int) -> str:
-    """A patch of a Job that may be there."""
+    """Return a patch of the Job of that number, which may not exist."""
     return job(number).partition("  template:")[0]
 
 
 def code(data: str, *, has_cluster: bool) -> str:
-    """A root module."""
+    """Return the Terraform of a root module, with a cluster or without one."""
     return f'variable "most" {{}}\n{bench_growth.cluster() + POOL if has_cluster else ""}{data}'
 
 
@@ -88,7 +88,7 @@ roots = st.tuples(numbers, st.sampled_from(("", DATA)), st.booleans())
 
 @st.composite
 def trees(draw: st.DrawFn) -> dict[str, str]:
-    """Roots with clusters or data of others, and manifests beside them, in kustomizations or elsewhere."""
+    """Draw roots with clusters or data about other clusters, and manifests beside them, some in kustomizations."""
     files = {}
     for folder in draw(st.lists(st.sampled_from(ROOTS), unique=True)):
         most, data, has_cluster = draw(roots)
@@ -105,7 +105,7 @@ def trees(draw: st.DrawFn) -> dict[str, str]:
 
 
 def checked(folder: Path, files: Mapping[str, str], changed: tuple[str, ...] = ()) -> tuple[Seen, set[str]]:
-    """Findings of a run, each by itself, and the objects that it judges."""
+    """Check some files; return the findings, unmerged, and the ids of the objects that the run judged."""
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
@@ -118,7 +118,7 @@ def checked(folder: Path, files: Mapping[str, str], changed: tuple[str, ...] = (
 
 
 def seen(findings: list[Finding], folder: Path) -> Iterator[tuple[str, str, int, str, str]]:
-    """Return the visible parts of findings before merging."""
+    """Yield the visible parts of findings, unmerged."""
     for finding in findings:
         for one in finding.parts or (finding,):
             yield one.rule, one.object, one.span.start, one.message, one.fix.title if one.fix else one.help
@@ -135,7 +135,7 @@ def test_a_partial_run_judges_objects_as_a_whole_run_does(data: st.DataObject, f
 
 
 def other(path: str, text: str) -> st.SearchStrategy[str]:
-    """Another text of a file of such a tree, which takes no object away."""
+    """Return a strategy for another text of a file in such a tree, which removes no object."""
     if path.endswith("main.tf"):
         return roots.map(lambda one: code(one[1], has_cluster=one[2]))
     if path.endswith(".tfvars"):

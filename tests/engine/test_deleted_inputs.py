@@ -176,7 +176,10 @@ def drawn(draw: random.Random, cloud: str) -> tuple[str, dict[str, str], dict[st
 
 
 def tree(root: str, values: Mapping[str, str], given: frozenset[str], without: str = "") -> dict[str, str]:
-    """Write a root whose variables have defaults, or lines in a var file where they are `given`; one has nothing."""
+    """Return a root whose variables have defaults, or var-file lines if in `given`.
+
+    The one in `without` has neither.
+    """
     blocks = []
     for name, text in values.items():
         default = f"\n  default = {text}" if name not in given | {without} else ""
@@ -186,7 +189,7 @@ def tree(root: str, values: Mapping[str, str], given: frozenset[str], without: s
 
 
 def silent(before: Result, after: Result, name: str) -> list[str]:
-    """List the rules that fired and no longer do, where the run does not name the input that it lacks."""
+    """Return the rules that fired before and now say nothing, although the run does not report the missing input."""
     reasons = [why for check in after.undecided for why in check.missing]
     if any(f"var.{name} has no value" in why for why in reasons):
         return []

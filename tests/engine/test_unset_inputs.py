@@ -37,7 +37,7 @@ UNSET = '\nvariable "unset" {\n}\nvariable "given" {\n}\n'
 
 
 def leaves(expression: nodes.Expression) -> Iterator[nodes.Expression]:
-    """The values in an expression that are written as they are."""
+    """Yield the literal values in an expression."""
     if isinstance(expression, nodes.Object):
         for _, value in expression.entries:
             yield from leaves(value)
@@ -49,7 +49,10 @@ def leaves(expression: nodes.Expression) -> Iterator[nodes.Expression]:
 
 
 def in_terraform(name: str, text: str) -> Iterator[tuple[str, int, int]]:
-    """Names and places of the values in a Terraform file; the source and version of a module must be literals."""
+    """Yield name and span of the values in Terraform.
+
+    Source and version of a module are left out: they must be literals.
+    """
     blocks = [*parse(Source(name, text.encode())).body.blocks]
     for block in blocks:
         blocks += block.body.blocks if block.type not in ("variable", "terraform") else []
@@ -60,7 +63,7 @@ def in_terraform(name: str, text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def in_manifest(text: str) -> Iterator[tuple[str, int, int]]:
-    """Names and places of the values in manifests, besides apiVersion, kind and scripts."""
+    """Yield name and span of the values in manifests, except for apiVersion, kind and scripts."""
 
     def walk(node: yaml.Node | None, key: str) -> Iterator[tuple[str, int, int]]:
         if isinstance(node, yaml.MappingNode):
@@ -77,13 +80,13 @@ def in_manifest(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def placeholder(written: str) -> str:
-    """The same flag with a placeholder as its argument, or a placeholder."""
+    """Return a placeholder; for a flag, the flag with a placeholder as its argument."""
     flag, equals, _ = written.strip("'\"").partition("=")
     return f'"{flag}=${{X}}"' if equals and flag.startswith("-") else '"${X}"'
 
 
 def variants(files: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The files once for each value in them, which has none; something else is given, so that it is no library."""
+    """Yield the files once for each value in them, with that value unset."""
     for name, text in files.items():
         is_code = name.endswith(".tf")
         places = in_terraform(name, text) if is_code else in_manifest(text) if name.endswith("yaml") else ()
@@ -96,13 +99,16 @@ def variants(files: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def listed(rule: str) -> set[str]:
-    """The values that are listed for a rule."""
+    """Return the values that the list allows a rule to be silent without."""
     lines = LISTED.read_text().splitlines()
     return {line.removeprefix(f"{rule} ") for line in lines if line.startswith(f"{rule} ")}
 
 
 def silent(rule: Rule, example: Example) -> tuple[set[str], set[str]]:
-    """The values without which a rule neither fires nor names an input, and the inputs without a name or place."""
+    """Return the values without which a rule is silent, and the missing inputs without a name or place.
+
+    A rule is silent if it neither fires nor names an input.
+    """
     result, nameless = set(), set()
     for place, files in variants(example.bad):
         run = ExampleRun(rule, example).checked(files)

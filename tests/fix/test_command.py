@@ -275,7 +275,7 @@ def test_a_finding_formerly_covered_by_another_is_not_new(write: Write) -> None:
 
 
 def left(path: str, rule: str) -> str:
-    """The help of the finding of a rule, which has no fix."""
+    """Return the help of a rule's finding that has no fix."""
     finding = next(f for f in linter.run(Tree([path]), Config()).findings if f.rule == rule)
     assert finding.fix is None
     return finding.help

@@ -248,7 +248,10 @@ def kustomization(*resources: str, more: str = "") -> str:
 
 
 def overlays(base: str = BASE, **more: str) -> dict[str, str]:
-    """A base and its overlays with what they say besides; their Jobs have many pods."""
+    """Return a Kustomize base and one overlay per argument.
+
+    Each overlay scales the Job up and adds the given text to its kustomization.
+    """
     wide = "patches:\n- target: {kind: Job}\n  patch: |\n" + indent(WIDE, "  ")
     files = {"base/kustomization.yaml": kustomization("job.yaml"), "base/job.yaml": base}
     for name, text in more.items():

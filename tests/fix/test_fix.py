@@ -41,7 +41,7 @@ def cluster(tier: str) -> str:
 
 
 def fixed(folder: Path, *, safeties: tuple[str, ...] = ("safe", "costs"), config: Config | None = None) -> list[str]:
-    """Fix the folder and tell which files changed."""
+    """Fix the working directory, and return the paths of the changed files."""
     outcome = fix.fix(["."], config or Config(), safeties=safeties)
     save.save(outcome.files)
     assert not outcome.refused

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """A tree: its name, its files, and the flags of its run."""
+    """A tree to check: its name, its files, and the flags of the run."""
 
     name: str
     files: dict[str, str | bytes]
@@ -67,7 +67,7 @@ CASES = [
 
 
 class Checked(NamedTuple):
-    """A tree, and what was found in it."""
+    """A tree and the findings in it."""
 
     case: Case
     project: Project
@@ -82,7 +82,7 @@ def loaded(case: Case, folder: Path) -> Iterator[Project]:
 
 @pytest.fixture(scope="module", params=CASES)
 def checked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
-    """Each tree, checked once for all tests."""
+    """Yield each tree after a check, which is shared by all tests."""
     with loaded(request.param, tmp_path_factory.mktemp("tree")) as project:
         found = project.check(info=True).findings
         yield Checked(request.param, project, [part for one in found for part in (one.parts or (one,)) if part.help])
@@ -95,7 +95,7 @@ _SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 
 @cache
 def attributes() -> frozenset[str]:
-    """Names in Terraform: what the profiles read, the inputs of modules, and what skeletons write."""
+    """Return the attribute names of Terraform that profiles read, modules take as inputs, or templates write."""
     found: set[str] = set()
     for table in ROOT.glob("profiles/*/terraform.yaml"):
         for line in table.read_text().splitlines():
@@ -142,7 +142,7 @@ _BEFORE = re.compile(r" \(before version (\d+) of the EKS module, (\w+)\)")
 
 
 def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | bytes] | None:
-    """Write what a help says into the block of its finding; None where it gives no attribute and value."""
+    """Return the files after the block of a finding follows its help; None if the help sets no attribute."""
     match, path = _SETS.search(finding.help), finding.span.source.path.removeprefix("./")
     text = texts.get(path)
     if match is None or not path.endswith(".tf") or not isinstance(text, str):
@@ -178,7 +178,7 @@ def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | 
 
 
 def of_cluster_and_pools(texts: dict[str, str | bytes], values: dict[str, str]) -> dict[str, str | bytes]:
-    """Write the first value into each cluster and pool that has its attribute, and all into clusters."""
+    """Write the first value into each cluster and pool that has its attribute, and the other values into clusters."""
     found, (name, *_) = dict(texts), values
     for path, text in texts.items():
         for block in re.findall(r'^resource "google_container_\w+" .*?^}$', str(text), re.DOTALL | re.MULTILINE):
@@ -191,7 +191,7 @@ def of_cluster_and_pools(texts: dict[str, str | bytes], values: dict[str, str]) 
 
 
 def write_into(block: list[str], name: str, value: str, parent: str | None) -> None:
-    """Write an attribute into a block of Terraform, or into a block or map of it."""
+    """Write an attribute into a block of Terraform, or into a nested block or map of it."""
     written = re.compile(rf"(\s+){name}(\s*)=.*")
     at = next((i for i, line in enumerate(block) if written.match(line)), None)
     within = next((i for i, line in enumerate(block) if parent and line.strip() == f"{parent} {{"), None)
@@ -205,7 +205,7 @@ def write_into(block: list[str], name: str, value: str, parent: str | None) -> N
 
 
 def reached(project: Project) -> dict[str, int]:
-    """Map each cluster to its lowest wall, the target where none is lower."""
+    """Return the lowest limit of each cluster in nodes; a very large number if it reaches its target."""
     found = {}
     for cluster in project.inventory.clusters:
         walls = [

@@ -52,7 +52,7 @@ VOLUMES = """\
 
 
 def mended(rule: str, name: str, **config: object) -> str:
-    """A file after the fixes of one rule, which find nothing more to do when they run again."""
+    """Return a file after the fixes of one rule; assert that a second run fixes nothing more."""
     settings = Config(**config)  # type: ignore[arg-type]
     outcome = fix.fix(["."], settings, safeties=("safe", "costs", "unsafe"), rules=(rule,))
     assert not outcome.refused
@@ -139,7 +139,7 @@ resource "kubernetes_job_v1" "train" {
 
 
 def pool(name: str, *taints: str) -> str:
-    """A pool of GPU nodes of eksctl."""
+    """Return a GPU node group of eksctl with some taints."""
     texts = "".join(f"      - {taint}\n" for taint in taints)
     return f"""\
   - name: {name}

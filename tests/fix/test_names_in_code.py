@@ -27,7 +27,7 @@ NAMED = re.compile(r'\b(?:set|add|rename) ([\w.\[\]"/-]+?)(?: = |: |=| to |$)')
 
 
 def is_there(origin: Origin) -> bool:
-    """Whether the last key of what is written stands in its file, at or above its line."""
+    """Return whether the last key of an origin's path stands in its file, at or above its line."""
     name = last_key(origin.path).partition("[")[0].rpartition(".")[2]
     written = origin.written
     above = written.source.data[: written.source.line_end(written.start)].decode()
@@ -35,7 +35,7 @@ def is_there(origin: Origin) -> bool:
 
 
 def unnamed(result: Result) -> list[str]:
-    """Findings with a change that no key of the code names."""
+    """Return the changes of findings that no key in the code names."""
     changes = ((finding, change) for finding in result.findings for change in finding.changes)
     return [
         f"{finding.rule}: {change.instruction}"

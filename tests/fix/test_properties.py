@@ -29,7 +29,7 @@ BLANKS = st.sampled_from(["", "\n", "\n  # a paragraph\n"])
 
 @st.composite
 def attributes(draw: st.DrawFn, names: dict[str, list[str]], indent: str = "  ") -> str:
-    """Lines of a block: some of the attributes, in any order, aligned or not, with comments between and behind."""
+    """Draw lines of a block: some attributes in any order, aligned or not, with comments between and after them."""
     chosen = [name for name in names if draw(st.booleans())]
     width = max(map(len, chosen), default=0) if draw(st.booleans()) else 0
     lines = []
@@ -41,7 +41,7 @@ def attributes(draw: st.DrawFn, names: dict[str, list[str]], indent: str = "  ")
 
 @st.composite
 def terraform(draw: st.DrawFn, number: int) -> str:
-    """A cluster of AKS with a pool that is autoscaled, or not; some values by a variable that all share."""
+    """Draw an AKS cluster with a pool that is autoscaled or not; some values are a shared variable."""
     own = attributes({"sku_tier": ['"Free"', "var.tier", "null"], "dns_prefix": ['"train"'], "tags": ["{}"]})
     profile = attributes(
         {
@@ -61,7 +61,7 @@ def terraform(draw: st.DrawFn, number: int) -> str:
 
 @st.composite
 def manifest(draw: st.DrawFn, number: int) -> str:
-    """A Job in one of several styles."""
+    """Draw a Job in one of several styles."""
     ttl = draw(st.sampled_from(["", "  ttlSecondsAfterFinished:\n", "  # ttlSecondsAfterFinished: 60\n"]))
     policy = draw(st.sampled_from(["", "imagePullPolicy: Always", "imagePullPolicy: IfNotPresent"]))
     dash = draw(st.sampled_from(["", "  "]))
@@ -78,7 +78,7 @@ def manifest(draw: st.DrawFn, number: int) -> str:
 
 @st.composite
 def trees(draw: st.DrawFn) -> dict[str, bytes]:
-    """Some files, each with its own line ends."""
+    """Draw some files, each with its own line ends."""
     code = "".join(draw(terraform(i)) for i in range(draw(st.integers(1, 3))))
     code += 'variable "tier" {\n  default = "Free"\n}\n'
     jobs = "".join(draw(manifest(i)) for i in range(draw(st.integers(0, 3))))
@@ -102,7 +102,7 @@ def found() -> set[tuple[str, str]]:
 
 
 def bare(line: bytes) -> bytes:
-    """A line without its blanks: runs of `=` may be aligned again."""
+    """Return a line without its blanks, because `=` may be aligned anew."""
     return b"".join(line.split())
 
 

@@ -30,13 +30,13 @@ CONFIG = Config(rules=(str(ROOT / "tests" / "fix" / "requests"),), select=(REQUE
 
 
 def side(diff: str, sign: str) -> str:
-    """The text before (`-`) or after (`+`) a diff."""
+    """Return the text before (`-`) or after (`+`) a diff."""
     lines = diff.removeprefix("\n").splitlines(keepends=True)
     return "".join(line[1:] or line for line in lines if line[:1] in (sign, " ", "\n"))
 
 
 def fixed(write: Write, files: Mapping[str, str], config: Config = CONFIG, paths: Sequence[str] = (".",)) -> Fixes:
-    """Fix the files before; they must equal the files after."""
+    """Fix the files before the diffs; assert that they equal the files after them."""
     folder = write({name: side(diff, "-") for name, diff in files.items()})
     outcome = fix.fix(list(paths), config, safeties=SAFETIES)
     save.save(outcome.files)

@@ -31,7 +31,7 @@ RENDER = replace(CONFIG, render="helm")
 
 
 def template(container: str) -> str:
-    """The template of a Job with a container, of which some lines are given."""
+    """Return the template of a Job with some lines in its container."""
     return f""" apiVersion: batch/v1
  kind: Job
  metadata:
@@ -46,7 +46,7 @@ def template(container: str) -> str:
 
 
 def chart(container: str, values: str, **more: str) -> dict[str, str]:
-    """A chart with that template, and its values."""
+    """Return a chart that has the template of that Job, and its values."""
     files = {"Chart.yaml": CHART, "templates/job.yaml": template(container), "values.yaml": values}
     return {f"train/{name}": text for name, text in files.items()} | more
 

@@ -51,7 +51,7 @@ PATCH = """
 
 
 def overlays(prod: str, **more: str) -> dict[str, str]:
-    """A base with an overlay that has it as it is, by another name, and one that changes it."""
+    """Return a Kustomize base, an overlay that only renames it, and an overlay that changes it."""
     return {
         "base/kustomization.yaml": " resources: [job.yaml]\n",
         "base/job.yaml": BASE,

@@ -38,12 +38,12 @@ GIVEN = "given.tfvars"
 
 
 def moved(lines: str, by: int) -> str:
-    """Lines at another indentation; the first line end of a text in three quotes is not one of them."""
+    """Return lines at another indentation; a line end right after the opening quotes is not part of them."""
     return indent(dedent(lines.removeprefix("\n")).rstrip(" "), " " * by)
 
 
 def aks(lines: str, more: str = "") -> str:
-    """A cluster of which the control plane is too small for its 1,000 nodes."""
+    """Return an AKS cluster whose control plane is too small for its 1,000 nodes."""
     return f"""\
 resource "azurerm_kubernetes_cluster" "main" {{
   name     = "train"
@@ -57,7 +57,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 
 
 def tier(expression: str, more: str = "") -> str:
-    """The cluster with a tier that is worked out."""
+    """Return that cluster with an expression as its tier."""
     return aks(f"  sku_tier = {expression}\n", more)
 
 
@@ -170,7 +170,7 @@ TIER: dict[str, str | Files] = {
 
 
 def profile(text: str, more: str = "") -> str:
-    """A cluster of which the autoscaler stops when 45 % of its nodes are not ready."""
+    """Return an AKS cluster whose autoscaler stops when 45 % of its nodes are not ready."""
     head = """\
 resource "azurerm_kubernetes_cluster" "main" {
   name     = "train"
@@ -187,7 +187,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 def block(lines: str) -> str:
-    """The cluster with a profile of some lines."""
+    """Return that cluster with an `auto_scaler_profile` of some lines."""
     return profile(f"\n  auto_scaler_profile {{\n{moved(lines, 4)}  }}\n")
 
 
@@ -353,7 +353,7 @@ module "aks" {
 
 
 def pools(count: str, entries: str, more: str = "", loop: str = "local.pools") -> str:
-    """Node groups of one block, of which the one with GPUs keeps nodes for nobody."""
+    """Return EKS node groups from one block with `for_each`; the one with GPUs keeps unused nodes."""
     return (
         f"""\
 resource "aws_eks_cluster" "main" {{
@@ -381,7 +381,7 @@ resource "aws_eks_node_group" "each" {{
 
 
 def groups(entries: str, version: str = "~> 21.0") -> str:
-    """Node groups of a module that is known."""
+    """Return the node groups of a well-known module."""
     return f"""\
 module "eks" {{
   source     = "terraform-aws-modules/eks/aws"
@@ -547,7 +547,7 @@ resource "aws_eks_node_group" "gpu" {
 
 
 def release(lines: str, more: str = "") -> str:
-    """An autoscaler that Helm installs, which keeps idle nodes for 20 minutes."""
+    """Return an autoscaler, installed by Helm, that keeps idle nodes for 20 minutes."""
     return f"""\
 {AUTOSCALED}
 resource "helm_release" "autoscaler" {{
@@ -752,7 +752,7 @@ POD: dict[str, str | Files] = {
 
 
 def sides(tree: str | Files, change: Callable[[str], str | bytes] = str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """The files of a tree before and after."""
+    """Return the files of a tree before and after a fix."""
     files = {"main.tf": tree} if isinstance(tree, str) else tree
     both = []
     for side in (r"\1", r"\2"):
@@ -774,7 +774,10 @@ def settings(files: Mapping[str, object]) -> Config:
 
 
 def check(rule: str, before: dict[str, bytes], after: dict[str, bytes], folder: Path) -> None:
-    """The fix of a rule makes of one tree the other; then the rule is silent and nothing is new."""
+    """Assert that the fix of a rule turns one tree into the other.
+
+    Afterwards the rule must be silent, and nothing new found.
+    """
     config = settings(before)
     old = found(config)
     assert rule in {name for name, _ in old}

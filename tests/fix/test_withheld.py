@@ -23,7 +23,7 @@ LARGE = Config(nodes={"": 1000})
 
 
 def only(rule: str, check: Check, files: Mapping[str, str], config: Config = LARGE) -> Finding:
-    """The one finding of a rule."""
+    """Return the only finding of a rule."""
     (found,) = (finding for finding in check(files, config).findings if finding.rule == rule)
     return found
 

@@ -38,7 +38,7 @@ def found(rules: tuple[str, ...], config: Config, paths: list[str]) -> list[Find
 
 
 def fixed(folder: Path, names: Iterable[str], *rules: str, config: Config = CONFIG) -> dict[str, bytes]:
-    """The files after a fix of all that some rules find."""
+    """Return the files after all findings of some rules were fixed; assert that a second check finds none."""
     outcome = fix.fix(["."], config, safeties=SAFETIES, rules=rules)
     assert {finding.rule for finding in outcome.fixed} == set(rules)
     assert not outcome.refused
@@ -48,7 +48,7 @@ def fixed(folder: Path, names: Iterable[str], *rules: str, config: Config = CONF
 
 
 def helped(rules: tuple[str, ...], *, config: Config = CONFIG, paths: tuple[str, ...] = (".",)) -> set[str]:
-    """Return the help of findings that cannot be fixed; nothing is written."""
+    """Return the help of findings that have no fix; assert that nothing is written."""
     findings = found(rules, config, list(paths))
     assert all(finding.fix is None for finding in findings)
     assert not fix.fix(list(paths), config, safeties=SAFETIES, rules=rules).files
@@ -75,7 +75,7 @@ spec:
 
 
 def job(more: str, text: str = JOB) -> str:
-    """The Job with a few lines before its template."""
+    """Return the Job with some lines before its template."""
     return text.replace("  {more}\n", indent(dedent(more).strip("\n") + "\n", "  ") if more else "")
 
 

@@ -13,25 +13,25 @@ EFA = "vpc.amazonaws.com/efa"
 
 
 def text(*objects: Dict) -> str:
-    """Manifests as a file has them."""
+    """Return objects as the text of a manifest."""
     return yaml.dump_all(objects, Dumper=yaml.CSafeDumper, sort_keys=False)
 
 
 def thing(api: str, kind: str, name: str, spec: Dict | None = None, **more: Any) -> Dict:
-    """An object of the team research, or where `namespace` says."""
+    """Return an object in the namespace research, or in the one given."""
     metadata: Dict = {"name": name, "namespace": more.pop("namespace", "research")}
     metadata |= {"labels": more.pop("labels")} if "labels" in more else {}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **({} if spec is None else {"spec": spec}), **more}
 
 
 def container(gpus: int = 0, **more: Any) -> Dict:
-    """A container that asks for some GPUs."""
+    """Return a container that requests some GPUs."""
     wants: Dict = {"requests": {"cpu": 2, "memory": "8Gi"}, **({"limits": {GPU: gpus}} if gpus else {})}
     return {"name": "main", "image": IMAGE, "resources": wants, **more}
 
 
 def pod(gpus: int = 0, *, own: Dict | None = None, **more: Any) -> Dict:
-    """A pod on training nodes; `own` is what its container has, too."""
+    """Return the spec of a pod on training nodes; `own` is added to its container."""
     return {
         "nodeSelector": {"training/pool": "training"},
         "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
@@ -41,32 +41,32 @@ def pod(gpus: int = 0, *, own: Dict | None = None, **more: Any) -> Dict:
 
 
 def template(found: Dict, **annotations: str) -> Dict:
-    """What workloads make pods of."""
+    """Return the pod template of a workload."""
     return {"metadata": {"labels": {"app": "added"}, "annotations": annotations}, "spec": found}
 
 
 def deployment(found: Dict, replicas: int = 2) -> str:
-    """A service."""
+    """Return a Deployment."""
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "added"}}, "template": template(found)}
     return text(thing("apps/v1", "Deployment", "service", spec))
 
 
 def budget(app: str = "added", *, allowed: int = 0, kept: int | None = None) -> str:
-    """A budget of some pods, which allows nothing."""
+    """Return a PodDisruptionBudget; by default it allows no disruption."""
     bound = {"maxUnavailable": allowed} if kept is None else {"minAvailable": kept}
     selector = {"matchLabels": {"app": app}}
     return text(thing("policy/v1", "PodDisruptionBudget", "added", {**bound, "selector": selector}))
 
 
 def agent(found: Dict, *others: Dict) -> str:
-    """A DaemonSet on all nodes, with its rights."""
+    """Return a DaemonSet that runs on all nodes, and the objects of its rights."""
     found = {k: v for k, v in found.items() if k != "nodeSelector"} | {"tolerations": [{"operator": "Exists"}]}
     spec = {"selector": {"matchLabels": {"app": "added"}}, "template": template(found)}
     return text(thing("apps/v1", "DaemonSet", "agent", spec, namespace="monitoring"), *others)
 
 
 def services(count: int) -> str:
-    """Services with addresses of their own."""
+    """Return Services, each of which takes an address."""
     return text(
         *(
             thing("v1", "Service", f"service-{i}", {"selector": {"app": "added"}, "ports": [{"port": 80}]})
@@ -87,7 +87,10 @@ VOLUMES: list[Dict] = [
 
 
 def worker(gpus: int = 8, *, fast: bool = True, **more: Any) -> Dict:
-    """The pod of a job, with shared memory, checkpoints, and interfaces of a p5.48xlarge for its GPUs if it is `fast`."""
+    """Return the pod of a job, with shared memory and checkpoints.
+
+    If `fast`, it requests the EFA interfaces that its GPUs have on a p5.48xlarge.
+    """
     own = {"volumeMounts": [*SHM["volumeMounts"], CHECKPOINTS], **more.pop("own", {})}
     found = pod(gpus, own=own, **{"volumes": VOLUMES, "restartPolicy": "Never", **more})
     if gpus and fast:
@@ -96,7 +99,10 @@ def worker(gpus: int = 8, *, fast: bool = True, **more: Any) -> Dict:
 
 
 def mpi_job(policy: Dict | None = None, **more: Any) -> str:
-    """An MPIJob of 4 nodes whose launcher waits for them, and whose workers go when it is done."""
+    """Return an MPIJob of 4 nodes.
+
+    Its launcher waits for the workers, and the workers are deleted when it is done.
+    """
     launcher = {
         "containers": [container(command=["mpirun", "-np", "32", "python", "train.py"])],
         "restartPolicy": "Never",
@@ -118,7 +124,7 @@ def mpi_job(policy: Dict | None = None, **more: Any) -> str:
 
 
 def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **more: Any) -> str:
-    """A Job of some nodes in the queue of its team."""
+    """Return a Job of some nodes in the queue of its team."""
     spec = {
         "completionMode": "Indexed", "parallelism": pods, "completions": pods, "backoffLimit": 20, "ttlSecondsAfterFinished": 3600,
         "activeDeadlineSeconds": 86400, "template": template(found or worker(), **{STAY: "false"}), **more,
@@ -127,7 +133,7 @@ def job(pods: int = 4, found: Dict | None = None, labels: Dict | None = None, **
 
 
 def tf_job(servers: int) -> str:
-    """A TFJob of 4 nodes, and some parameter servers that go when it is done."""
+    """Return a TFJob of 4 nodes, with parameter servers that are deleted when it is done."""
     server = {"containers": [container()]}
     spec = {
         "runPolicy": {"cleanPodPolicy": "All", "ttlSecondsAfterFinished": 3600, "activeDeadlineSeconds": 86400, "backoffLimit": 10},
@@ -140,7 +146,7 @@ def tf_job(servers: int) -> str:
 
 
 def cron_job(name: str, pods: int, schedule: str = "0 2 * * *") -> str:
-    """A CronJob that prepares data on the small nodes."""
+    """Return a CronJob that prepares data on the small nodes."""
     found = {"containers": [container()], "restartPolicy": "Never"}
     spec = {
         "schedule": schedule, "jobTemplate": {"spec": {"parallelism": pods, "backoffLimit": 20, "template": template(found)}},
@@ -149,7 +155,7 @@ def cron_job(name: str, pods: int, schedule: str = "0 2 * * *") -> str:
 
 
 def ray_job(**more: Any) -> str:
-    """A RayJob of 4 nodes whose cluster goes with it."""
+    """Return a RayJob of 4 nodes, whose cluster is deleted with it."""
     head: Dict = {"containers": [container()]}
     spec = {
         "entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": 3600,

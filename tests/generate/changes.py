@@ -11,7 +11,7 @@ from kcheck.config.config import nearest
 
 
 class Files(dict[str, str]):
-    """Generated files by path; the error for a missing one names the others."""
+    """Generated files by path; the error for a missing path suggests the nearest."""
 
     def __missing__(self, path: str) -> str:
         raise AssertionError(f"nothing generates {path}; {nearest(path, tuple(self))}")
@@ -21,7 +21,7 @@ Change = Callable[[Files], None]
 
 
 def swap(path: str, pattern: str, new: str, *, times: int = 1) -> Change:
-    """Replace the only match; `^` and `$` are the ends of lines."""
+    """Return a change that replaces the only match of a pattern; `^` and `$` match at line ends."""
 
     def change(files: Files) -> None:
         files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)
@@ -31,7 +31,7 @@ def swap(path: str, pattern: str, new: str, *, times: int = 1) -> Change:
 
 
 def every(path: str, pattern: str, new: str) -> Change:
-    """Replace every match, as `swap` does."""
+    """Return a change that replaces every match of a pattern."""
 
     def change(files: Files) -> None:
         files[path], found = re.subn(pattern, new, files[path], flags=re.MULTILINE)
@@ -41,7 +41,7 @@ def every(path: str, pattern: str, new: str) -> Change:
 
 
 def drop(path: str, pattern: str, *, times: int = 1) -> Change:
-    """The lines in which the pattern is go, each with the block that it begins."""
+    """Return a change that removes the lines with a pattern, each with the block that it begins."""
 
     def change(files: Files) -> None:
         kept: list[str] = []
@@ -67,7 +67,7 @@ def drop(path: str, pattern: str, *, times: int = 1) -> Change:
 
 
 def documents(path: str, pattern: str, *, times: int = 1) -> Change:
-    """The YAML documents in which the pattern is go."""
+    """Return a change that removes the YAML documents with a pattern."""
 
     def change(files: Files) -> None:
         every = re.split(r"^---\n", files[path], flags=re.MULTILINE)
@@ -81,12 +81,12 @@ def documents(path: str, pattern: str, *, times: int = 1) -> Change:
 
 
 def after(path: str, pattern: str, text: str, *, times: int = 1) -> Change:
-    """A line behind each in which the pattern is, as far to the right as that one begins."""
+    """Return a change that adds a line after each one with a pattern, at the same indentation."""
     return swap(path, rf"^([ -]*)(.*(?:{pattern}).*)$", rf"\1\2\n\g<1>{text}", times=times)
 
 
 def add(path: str, text: str) -> Change:
-    """A file, or more at the end of one; manifests are separated."""
+    """Return a change that adds a file, or appends to one; manifests are separated by `---`."""
 
     def change(files: Files) -> None:
         between = "---\n" if path.startswith("kubernetes/") and path in files else ""
@@ -96,7 +96,7 @@ def add(path: str, text: str) -> Change:
 
 
 def without(*paths: str) -> Change:
-    """Files go."""
+    """Return a change that deletes files."""
 
     def change(files: Files) -> None:
         for path in paths:
@@ -107,7 +107,7 @@ def without(*paths: str) -> Change:
 
 
 def from_table(table: dict[str, Any]) -> Change:
-    """A change as a rule file has it: the `file`, and what becomes of it."""
+    """Return the change that a table in a rule file describes: `file`, and what to do with it."""
     path, times = table["file"], table.get("times", 1)
     if "replace" in table:
         return swap(path, table["replace"], table["by"], times=times)

@@ -24,7 +24,7 @@ _MODULE = re.compile(r'source\s*=\s*"[\w-]+/[\w-]+/[\w-]+(//|")')
 
 
 def initialized(files: Mapping[str, bytes], folder: Path) -> Path:
-    """The folder with the files, after `terraform init`; skips where it would have to fetch something."""
+    """Write files, run `terraform init`, and return the folder; skip the test if something would be fetched."""
     if why := _lacking(files):
         pytest.skip(why)
     for path, data in files.items():
@@ -44,7 +44,10 @@ def terraform(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def assert_fails(folder: Path, path: str, pattern: str, new: str, told: str) -> None:
-    """That the generated `terraform test` tells what is wrong after an edit."""
+    """Assert that `terraform test` prints `told` after `pattern` is replaced by `new` in one generated file.
+
+    Restore the file.
+    """
     before = (folder / path).read_text()
     edited = re.sub(pattern, new, before)
     assert edited != before
@@ -57,7 +60,7 @@ def assert_fails(folder: Path, path: str, pattern: str, new: str, told: str) -> 
 
 
 def _lacking(files: Mapping[str, bytes]) -> str:
-    """Name what this machine lacks for `terraform init` of these files, empty if nothing."""
+    """Return what this machine lacks for `terraform init` of some files; empty if nothing."""
     text = b"\n".join(data for path, data in files.items() if path.endswith(".tf")).decode()
     if _MODULE.search(text):
         return "its modules would be fetched"

@@ -30,7 +30,7 @@ BASES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Clusters of the intents above, ready to be tested."""
+    """Return the generated ACK clusters of the intents above, each after `terraform init`."""
     return {
         name: initialized(generate(with_defaults("ack", given)).files, tmp_path_factory.mktemp(name))
         for name, given in BASES.items()

@@ -116,7 +116,7 @@ def test_every_machine_with_a_topology_has_infiniband() -> None:
 
 
 def chosen(text: str) -> list[set[str]]:
-    """Return the labels nodes need for the device plugin: one set per alternative."""
+    """Return the labels a node needs to get the device plugin, one set per alternative."""
     made = [one for one in yaml.safe_load_all(text) if one["kind"] == "DaemonSet"]
     rules = made[0]["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
     listed = rules["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]

@@ -26,7 +26,7 @@ CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name|account|region|no
 
 
 def contexts(cloud: str, **chosen: object) -> tuple[dict[str, object], dict[str, object]]:
-    """Return the common variables of templates, and those of a cloud."""
+    """Return the variables that all templates get, and those of one cloud's templates."""
     wanted = intent.with_defaults(cloud, chosen)
     pools, module = split(wanted), import_module(f"kcheck.generate.{cloud}")
     layout = ranges.draft(module.slots(wanted, pools))

@@ -55,7 +55,7 @@ def files(base: str) -> dict[str, str]:
 
 
 def printed(made: dict[str, str], folder: Path) -> str:
-    """Return what `terraform test` prints about the assertions."""
+    """Return what `terraform test` prints for the generated assertions."""
     names = re.search(r"efa_interfaces = concat\(.*?^  \)\n", made["node_pools.tf"], re.MULTILINE | re.DOTALL)
     suite = OF_PROVIDERS.sub("", made["tests/cluster.tftest.hcl"])
     suite = suite.replace("aws_fsx_lustre_file_system.checkpoints.storage_capacity", "var.checkpoints.capacity")

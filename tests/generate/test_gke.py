@@ -50,20 +50,20 @@ def made(**given: Any) -> dict[str, bytes]:
 
 
 def sample(files: dict[str, bytes]) -> dict[str, Any]:
-    """The pod template of the sample job."""
+    """Return the pod template of the sample job."""
     job = next(one for one in yaml.safe_load_all(files["jobs/sample.yaml"]) if one["kind"] == "JobSet")
     template: dict[str, Any] = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     return template
 
 
 def joined(files: dict[str, bytes]) -> dict[str, str]:
-    """The networks that a pod of the sample job joins, by its interface."""
+    """Return the networks that a pod of the sample job joins, by network interface."""
     annotation = sample(files)["metadata"]["annotations"]["networking.gke.io/interfaces"]
     return {one["interfaceName"]: one["network"] for one in json.loads(annotation)}
 
 
 def parameters(files: dict[str, bytes]) -> dict[str, dict[str, str]]:
-    """The networks of the cluster, each with its VPC, its subnet and its mode."""
+    """Return the networks of the cluster, each with its VPC, subnet and mode."""
     objects = [one for one in yaml.safe_load_all(files["kubernetes/gpu-networks.yaml"]) if one]
     names = {one["metadata"]["name"] for one in objects if one["kind"] == "Network"}
     found = {one["metadata"]["name"]: one["spec"] for one in objects if one["kind"] == "GKENetworkParamSet"}
@@ -103,7 +103,7 @@ def test_a_job_waits_until_its_node_has_the_plugin(machine: str) -> None:
 
 
 def on_node(pod: dict[str, Any], container: dict[str, Any], path: str) -> str:
-    """Return the node's path of a container's file."""
+    """Return the path on the node of a file in a container."""
     volumes: dict[str, str] = {volume["name"]: volume.get("hostPath", {}).get("path", "") for volume in pod["volumes"]}
     mounts: dict[str, str] = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     nearest = max(mount for mount in mounts if path.startswith(mount))

@@ -19,7 +19,7 @@ TFVARS, POOLS, CLUSTER = "terraform.tfvars", "node_pools.tf", "cluster.tf"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cluster with RDMA, ready to be tested."""
+    """Return a generated GKE cluster with RDMA, after `terraform init`."""
     files = generate(with_defaults("gke", {"nodes": 300, "machines": ["a3-ultragpu-8g"], "spot": {"share": 30}})).files
     return initialized(files, tmp_path_factory.mktemp("gke"))
 

@@ -41,7 +41,7 @@ Case = tuple[Any, ...]
 
 
 def grid() -> list[Case]:
-    """All combinations that there are."""
+    """Return all combinations that can be generated."""
     cases = product(*FACTORS.values())
     return [case for case in cases if able(case)]
 
@@ -59,7 +59,7 @@ def listed(cloud: str, what: str) -> list[str]:
 
 
 def pairwise(cases: list[Case]) -> list[Case]:
-    """Few of the cases, in which every two values that go together are together once."""
+    """Return a few cases in which every two compatible values occur together at least once."""
     left = {pair for case in cases for pair in pairs(case)}
     result = []
     while left:

@@ -37,7 +37,7 @@ def documents(text: str, kind: str) -> list[dict[str, Any]]:
 
 
 def worker(found: dict[str, str]) -> dict[str, Any]:
-    """The pod of the sample job."""
+    """Return the pod template of the sample job."""
     (job,) = documents(found["jobs/sample.yaml"], "JobSet")
     template: dict[str, Any] = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     return template
@@ -321,7 +321,7 @@ def test_every_machine_of_an_inventory_is_in_one_zone(nodes: int) -> None:
 
 
 def machines(hosts: str) -> list[str]:
-    """The names that a range of an inventory stands for."""
+    """Return the names that a range in an Ansible inventory stands for."""
     ends = re.search(r"\[(\d+):(\d+)\]", hosts)
     return [f"{hosts[: ends.start()]}{i}" for i in range(int(ends[1]), int(ends[2]) + 1)] if ends else [hosts]
 

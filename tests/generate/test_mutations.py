@@ -46,7 +46,11 @@ if TYPE_CHECKING:
 
 
 class Mistake(NamedTuple):
-    """What is wrong then, `also` by other rules; `opens` where it leaves something undecided; its `number` in the rule."""
+    """A mistake put into a generated cluster, and what kcheck must say about it.
+
+    `rule` finds it, `also` lists other rules that do, `opens` says that a check becomes undecided; `number` is its
+    number in the rule file.
+    """
 
     rule: str
     base: str
@@ -98,14 +102,14 @@ RIGHTS = (
 
 
 def prometheus(**spec: Any) -> Change:
-    """A Prometheus that scrapes the cluster."""
+    """Return a change that adds a Prometheus which scrapes the cluster."""
     return add(
         ADDED, text(thing("monitoring.coreos.com/v1", "Prometheus", "k8s", spec={"serviceMonitorSelector": {}, **spec}))
     )
 
 
 def pools(**sizes: int) -> Change:
-    """Other pools on demand on EKS, one a zone; as many nodes of each zone as are said."""
+    """Return a change that replaces the on-demand pools on EKS by one per zone, each with a number of nodes."""
     lines = "".join(f'  gpu-{zone} = {{ zones = ["{zone}"], nodes = {nodes} }}\n' for zone, nodes in sizes.items())
     return swap(TFVARS, r"(training_pools = \{\n)(?:.*spot = false.*\n|.*zones = \[\"\w\"\].*\n)+", r"\g<1>" + lines)
 
@@ -123,7 +127,7 @@ CLAIM = text(
 
 
 def claiming(*, pods: int = 1, by: str = "resourceClaimTemplateName", used: bool = True) -> str:
-    """A job whose pods claim all GPUs of a node."""
+    """Return a job whose pods claim all GPUs of a node."""
     found = worker(0, resourceClaims=[{"name": "gpus", by: "gpus" if by.endswith("TemplateName") else "shared"}])
     if used:
         found["containers"][0]["resources"]["claims"] = [{"name": "gpus"}]
@@ -933,7 +937,7 @@ SELF = [
 
 
 def carried() -> Iterator[Mistake]:
-    """The mistakes that rules carry."""
+    """Yield the mistakes that rule files list."""
     for rule in rules.load():
         text = Path(rule.path).read_text()
         tables = yaml.safe_load(text.split("\n---\n", 1)[1])["mistakes"] if "\nmistakes:\n" in text else ()
@@ -983,7 +987,7 @@ def made(base: str) -> Files:
 
 
 def place(wrong: Mistake, *part: str | int) -> str:
-    """Return the line of a mistake, or of a part of it, in its rule."""
+    """Return the place of a mistake, or of a part of it, in its rule file."""
     if wrong.number is None:
         return wrong.rule
     (rule,) = rules.by_name(rules.load(), [wrong.rule])
@@ -991,7 +995,7 @@ def place(wrong: Mistake, *part: str | int) -> str:
 
 
 def changed(wrong: Mistake) -> Files:
-    """Put a mistake into its cluster; where a change fails, name its place."""
+    """Return a cluster's files with a mistake in them; an error names the change that failed."""
     part: tuple[str | int, ...] = ("cluster",)
     try:
         files = Files(made(wrong.base))

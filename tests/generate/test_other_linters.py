@@ -46,7 +46,7 @@ def program(name: str) -> str | None:
 
 @cache
 def reported(linter: str, cloud: str) -> frozenset[str]:
-    """The checks that report something on a cloud's files."""
+    """Return the checks of another linter that report something on the files generated for a cloud."""
     found: set[str] = set()
     common = VARIANTS if cloud != "selfmanaged" else VARIANTS[:2]
     for given in common + OWN_VARIANTS.get(cloud, ()):

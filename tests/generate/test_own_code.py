@@ -122,7 +122,7 @@ def run(command: str, *words: str) -> tuple[int, str]:
 
 
 def headers(output: str) -> set[str]:
-    """The files of a diff, as it heads them."""
+    """Return the header lines of a diff, which name its files."""
     return {line for line in output.splitlines() if line.startswith(("--- ", "+++ "))}
 
 

@@ -55,7 +55,7 @@ CPU = {"eks": "c7i.8xlarge", "gke": "c3-standard-44", "aks": "Standard_D32s_v5",
 
 @cache
 def made(name: str, kind: str, nodes: int) -> Output:
-    """Generate a cluster of a size: on a cloud with its usual autoscaler, or on EKS with Karpenter."""
+    """Generate a cluster of a size, on a cloud with its default autoscaler or on EKS with Karpenter."""
     cloud, autoscaler = ("eks", {"autoscaler": name}) if name == "karpenter" else (name, {})
     machines = {"machines": [CPU[cloud]]} if kind == "cpu" else {}
     return generate(intent.with_defaults(cloud, {"nodes": nodes, **machines, **autoscaler}))

@@ -100,7 +100,7 @@ data "cloudinit_config" "all" {
 
 @pytest.fixture
 def read(write: Callable[..., Path]) -> Callable[..., dict[str, Any]]:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(files: dict[str, str]) -> dict[str, Any]:
         write(files)
@@ -110,18 +110,18 @@ def read(write: Callable[..., Path]) -> Callable[..., dict[str, Any]]:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 
 
 def machine(script: str) -> str:
-    """A machine that a script starts."""
+    """Return the Terraform of a machine with a boot script."""
     return f'resource "hcloud_server" "a" {{\n  name      = "a"\n  user_data = <<-EOT\n{script}\n  EOT\n}}\n'
 
 
 def encoded(script: str) -> str:
-    """A machine with a script in base64."""
+    """Return the Terraform of a machine whose boot script is in base64."""
     text = base64.b64encode(script.encode()).decode()
     return f'resource "azurerm_linux_virtual_machine" "a" {{\n  custom_data = "{text}"\n}}\n'
 

@@ -59,7 +59,7 @@ def read(kept: Kept | None = None) -> Reading:
 
 
 def described(reading: Reading) -> object:
-    """Return the whole inventory as plain data."""
+    """Return everything that was read as plain data."""
     found = reading.inventory
     return (
         model.as_json(model.of_reading(reading, Config())),

@@ -20,20 +20,20 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def core(name: str) -> Any:
-    """A schema of kubernetes-validate, which itself reads all of them again for each document."""
+    """Return a schema of kubernetes-validate, read once; the package reads all of them for each document."""
     folder = resources.files("kubernetes_validate") / "kubernetes-json-schema" / f"v{KUBERNETES}.0-local-strict"
     return json.loads(folder.joinpath(f"{name}.json").read_text(encoding="utf-8"))
 
 
 @cache
 def definitions() -> Registry[Any]:
-    """The core kinds' types, which the schemas of other kinds refer to."""
+    """Return the registry of core types, to which the schemas of other kinds refer."""
     return (Resource.from_contents(core("_definitions")) @ Registry()).crawl()
 
 
 @cache
 def validators() -> dict[tuple[str, str], jsonschema.Draft202012Validator]:
-    """A validator for every kind that has a schema, by apiVersion and kind."""
+    """Return the validators of all kinds that kcheck has a schema of, by apiVersion and kind."""
     out = {}
     for path in sorted(SCHEMAS.glob("*.yaml")):
         file = crds.read(path)
@@ -46,7 +46,7 @@ def validators() -> dict[tuple[str, str], jsonschema.Draft202012Validator]:
 
 @cache
 def validator(api: str, kind: str) -> jsonschema.Draft202012Validator | None:
-    """The validator of a kind; None if it has no schema."""
+    """Return the validator of a kind; None if it has no schema."""
     if found := validators().get((api, kind)):
         return found
     group, _, version = api.rpartition("/")
@@ -58,7 +58,7 @@ def validator(api: str, kind: str) -> jsonschema.Draft202012Validator | None:
 
 
 def refused(document: dict[str, Any], api: str, kind: str) -> list[str]:
-    """List the problems of a document of a kind, each with its place."""
+    """Return the problems of a document, each with its place."""
     schema = validator(api, kind)
     if schema is None:
         return [f"no schema of {api} {kind}"]
@@ -69,7 +69,7 @@ def refused(document: dict[str, Any], api: str, kind: str) -> list[str]:
 
 
 def problems(text: str) -> list[str]:
-    """List the problems of every document of a YAML text, without empty documents."""
+    """Return the problems of all documents in a YAML text; empty documents have none."""
     out = []
     for number, document in enumerate(yaml.load_all(text, LOADER), 1):
         if document is None:

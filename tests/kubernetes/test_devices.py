@@ -35,7 +35,7 @@ spec:
 
 
 def claim(request: str, api: str = "v1", name: str = "gpus") -> str:
-    """A ResourceClaimTemplate with one request."""
+    """Return a ResourceClaimTemplate with one request."""
     return f"""
 apiVersion: resource.k8s.io/{api}
 kind: ResourceClaimTemplate
@@ -50,7 +50,7 @@ spec:
 
 
 def device_class(name: str, expression: str, more: str = "") -> str:
-    """A DeviceClass that selects devices by an expression."""
+    """Return a DeviceClass that selects devices by an expression."""
     return f"""
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -63,7 +63,7 @@ spec:
 
 
 def pods(read: Read, *documents: str) -> PodTemplate:
-    """The pods of the only workload of a manifest."""
+    """Return the pod template of the only workload in a manifest."""
     (workload,) = read({"job.yaml": "\n---\n".join(documents)}).workloads
     return workload.templates[0]
 

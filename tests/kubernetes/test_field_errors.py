@@ -24,7 +24,7 @@ def job(spec: str, pod: str = POD) -> dict[str, str]:
 
 
 def said(read: Read, files: dict[str, str]) -> list[tuple[str, str | None, str | None]]:
-    """Path of each error with the type that is wanted and the field that is meant."""
+    """Return the path of each field error, with the wanted type and the field that was probably meant."""
     return [(one.path, one.wanted, one.meant) for one in read(files).field_errors]
 
 

@@ -44,7 +44,7 @@ GENERATED = {
 
 @pytest.fixture
 def autoscaler(write: Write) -> Callable[[Mapping[str, str]], Autoscaler]:
-    """The only autoscaler of some files."""
+    """Return a function that writes files and reads their only autoscaler."""
 
     def read(content: Mapping[str, str]) -> Autoscaler:
         write({".git/HEAD": "", **content})

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def read(write: Write) -> Read:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(content: Mapping[str, str], config: Config | None = None) -> dict[str, Any]:
         write(content)
@@ -43,13 +43,13 @@ def read(write: Write) -> Read:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 
 
 def found_images(data: dict[str, Any]) -> dict[str, str]:
-    """Image -> its registry, or why that is not known."""
+    """Return the registry of each image, or the reason why it is unknown."""
     return {of(image, "text"): of(image, "registry") for image in data["images"]}
 
 

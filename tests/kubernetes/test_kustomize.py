@@ -68,7 +68,7 @@ def render(path: str = ".") -> kustomize.Rendering:
 
 
 def plain(node: yaml.Node) -> Any:
-    """A tree as data, without nulls and empty maps: Kustomize keeps some and drops others."""
+    """Return a YAML tree as data without nulls and empty maps, of which Kustomize keeps some and drops others."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
         found = {name: plain(entry.value) for name, entry in yaml.entries(target).items()}
@@ -81,14 +81,14 @@ def plain(node: yaml.Node) -> Any:
 
 
 def labels(rendering: kustomize.Rendering) -> list[str]:
-    """The objects of a rendering by name."""
+    """Return the objects of a rendering as SCOPE:KIND/NAME."""
     return sorted(
         f"{item.scope}:{item.kind}/{yaml.text(item.root, 'metadata', 'name')}" for item in rendering.manifests.objects
     )
 
 
 def messages(result: Result) -> dict[str, list[str]]:
-    """The findings by rule, each as place and message."""
+    """Return the findings by rule, each as place and message."""
     found: dict[str, list[str]] = {}
     for finding in result.findings:
         place = f"{finding.span.source.path}:{finding.span.begin.line}"
@@ -97,7 +97,7 @@ def messages(result: Result) -> dict[str, list[str]]:
 
 
 def notes(result: Result) -> list[str]:
-    """Return the notes about unrendered parts, without their common words."""
+    """Return place and details of each finding about a kustomization that was not rendered."""
     found = [finding for finding in result.findings if finding.rule == "kustomization-not-rendered"]
     return [f"{one.span.source.path}:{one.span.begin.line} {' '.join(one.details)}" for one in found]
 
@@ -111,7 +111,7 @@ OVERLAYS = {
 
 
 def workloads(write: Write, files: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The workloads of some files by id, each field with its value and places."""
+    """Return the workloads and images in some files by id, each field with its value and places."""
     write(files)
     text = layout.plain(model.as_text(model.collect(Tree(["."]), Config())))
     found: dict[str, dict[str, str]] = {}
@@ -486,7 +486,7 @@ CASES: dict[str, dict[str, str]] = {
 
 
 def by_name(items: Iterator[objects.Object] | list[objects.Object]) -> dict[tuple[str, str, str], Any]:
-    """Objects as data, by kind, namespace and name."""
+    """Return objects as data, by kind, namespace and name."""
     result = {}
     for item in items:
         data = plain(item.root)
@@ -496,7 +496,7 @@ def by_name(items: Iterator[objects.Object] | list[objects.Object]) -> dict[tupl
 
 @pytest.fixture
 def kubectl() -> str:
-    """The kubectl binary."""
+    """Return the path of kubectl; skip the test if it is not installed."""
     path = shutil.which("kubectl")
     if path is None:
         pytest.skip("kubectl is not installed")

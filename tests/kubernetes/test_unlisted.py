@@ -17,7 +17,7 @@ POD = "spec:\n  containers: [{name: main, image: quay.io/example/train:1, resour
 
 
 def under(path: str, beside: str = "", pod: str = POD) -> str:
-    """A spec with a pod template below some keys, and something beside the last of them."""
+    """Return a spec that has a pod template at a path of keys, and `beside` next to the last key."""
     steps = path.split(".")
     lines = ["  " * i + f"{step}:" for i, step in enumerate(steps)]
     lines.insert(len(steps) - 1, "  " * (len(steps) - 1) + beside if beside else "")

@@ -38,7 +38,7 @@ spec:
 
 
 def roles(*each: tuple[str, int]) -> str:
-    """Kubeflow's map of replicas."""
+    """Return a map of replicas by role, as Kubeflow's jobs have it."""
     return "\n".join(
         f"    {role}:\n      replicas: {count}\n      template:\n        {indented(POD, 8)}" for role, count in each
     )
@@ -380,7 +380,7 @@ def test_pods_of_one_process_group_wait_for_each_other(
 
 
 def rank(number: int, *, labels: str = "", env: str = "", folder: str = "") -> tuple[str, str]:
-    """A bare Pod with a GPU in a file of its own."""
+    """Return a file, as name and text, with a bare Pod that has GPUs."""
     head = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: rank-{number}, labels: {{{labels}}}}}\nspec:\n  containers:\n"
     limits = "resources: {limits: {nvidia.com/gpu: 8}}"
     return (
@@ -681,7 +681,7 @@ def test_a_trainjob_uses_the_runtime_in_its_folder(read: Read) -> None:
 
 
 def overridden(form: str, target: str = "node") -> str:
-    """A TrainJob that says otherwise, as each release of the trainer has it."""
+    """Return a TrainJob with overrides, in the form that one release of the trainer uses."""
     spec = """\
 nodeSelector: {zone: a}
 tolerations: [{operator: Exists}]

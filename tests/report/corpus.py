@@ -36,7 +36,7 @@ LONG = "<script>owned(20)</script>" * 18_000
 
 
 def files(payloads: tuple[str, ...] = PAYLOADS) -> dict[str, str]:
-    """A folder for each payload, with everything that a page shows something of; and settings and rules."""
+    """Return a tree with a folder for each payload that has everything a page shows, settings, and rules."""
     found: dict[str, str] = {
         "policy/own/odd-cluster.yaml": _rule(payloads[0]),
         "policy/own/odd-job.yaml": _job_rule(payloads),
@@ -56,17 +56,17 @@ def files(payloads: tuple[str, ...] = PAYLOADS) -> dict[str, str]:
 
 
 def file_name(payload: str) -> str:
-    """The payload as a file may be called."""
+    """Return a payload as a legal file name."""
     return payload.replace("\x00", "").replace("/", "\u2044")[:70].strip()
 
 
 def shown(payload: str) -> str:
-    """The payload as it is to be read, spaces joined."""
+    """Return a payload as a reader should see it, with runs of spaces joined."""
     return " ".join(visible(payload).split())
 
 
 def _text(payload: str) -> str:
-    """A string of HCL, JSON and YAML."""
+    """Return a payload as a string of HCL, JSON and YAML."""
     return json.dumps(payload.replace("\x00", "")).replace("${", "$${").replace("%{", "%%{")
 
 

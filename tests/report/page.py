@@ -49,14 +49,14 @@ VALUES: dict[str, re.Pattern[str]] = {
 
 
 class Element(NamedTuple):
-    """An element with its attributes."""
+    """An HTML element with its attributes."""
 
     tag: str
     attributes: dict[str, str]
 
 
 class Page(HTMLParser):
-    """The elements of a page in their order, the text of its body, and what is never closed."""
+    """A parsed page: its elements in order, the text of its body, and tags that are never closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -115,11 +115,11 @@ class Page(HTMLParser):
         return " ".join("".join(self.texts).split())
 
     def all(self, tag: str, **attributes: str) -> list[Element]:
-        """The elements of a kind."""
+        """Return the elements with a tag and some attributes."""
         return [one for one in self.elements if one.tag == tag and attributes.items() <= one.attributes.items()]
 
     def foreign(self) -> list[str]:
-        """List elements of the page that kcheck does not make."""
+        """Return elements, attributes and addresses in the page that kcheck never writes."""
         found = [*self.faults, *(f"{tag} is not closed" for tag in self.open)]
         plotted = PLOTTED if self.all("svg", **{"class": "plot"}) else ()
         for tag, attributes in self.elements:
@@ -140,7 +140,7 @@ class Page(HTMLParser):
         return found + self._unlisted()
 
     def _unlisted(self) -> list[str]:
-        """Styles and scripts that the policy of the page does not know, and rules of it that are too wide."""
+        """Return styles and scripts that the page's policy does not allow, and a policy that is too wide."""
         (policy,) = (one.attributes["content"] for one in self.all("meta") if "http-equiv" in one.attributes)
         rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
         found = [] if rules.pop("default-src") == "'none'" else [policy]

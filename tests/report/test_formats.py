@@ -63,7 +63,7 @@ UNCLEAN = {"kcheck.yaml": "rules: [policy]\n", "policy/naming/odd-name.yaml": OW
 
 @pytest.fixture(params=["empty", "unclean", *(path.name for path in EXAMPLES)])
 def report(request: pytest.FixtureRequest, write: Write) -> Report:
-    """A report of nothing, of odd names, and of each example."""
+    """Return the report of an empty tree, of one with odd names, or of an example."""
     own = {"empty": {"main.tf": "# nothing\n"}, "unclean": UNCLEAN}.get(request.param)
     if own is None:
         folder = next(path for path in EXAMPLES if path.name == request.param)
@@ -97,7 +97,7 @@ def test_sarif_is_valid_and_has_every_finding(report: Report) -> None:
 
 
 def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
-    """Apply replacements as a SARIF viewer does."""
+    """Return a text after replacements were applied as a SARIF viewer does."""
     lines = text.splitlines(keepends=True)
     starts = [0]
     for line in lines:
@@ -232,7 +232,7 @@ def test_github_annotates_the_ten_worst(report: Report) -> None:
 
 
 def commands(log: str) -> list[str]:
-    """List the commands GitHub's runner sees: at the start of a line, or in an older form anywhere."""
+    """Return the commands that GitHub's runner sees: at the start of a line, or in an older form anywhere."""
     return [line for line in map(str.strip, log.splitlines()) if line.startswith("::") or re.search(r"##\w*\[", line)]
 
 
@@ -410,7 +410,7 @@ DETAILS = ("The pool system is fixed at 500 nodes", "A name of 5 letters | <b>sa
 
 @pytest.fixture
 def detailed(write: Write) -> Report:
-    """A finding with a headline and details."""
+    """Return a report of one finding that has details."""
     write({"main.tf": CLUSTER})
     result = linter.run(Tree(["."]), Config(select=("free-control-plane",)))
     (finding,) = result.findings

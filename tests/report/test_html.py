@@ -60,7 +60,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 def printed(*arguments: str, status: tuple[int, ...] = (0, 1)) -> str:
-    """A page, as the command prints it."""
+    """Return the HTML report that `kcheck check` prints."""
     result = CliRunner().invoke(cli, ["check", "--format", "html", *arguments])
     assert result.exit_code in status, result.output
     return result.stdout
@@ -200,7 +200,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 
 
 def amount(result: Result, findings: list[Finding]) -> float:
-    """The dollars that a page says are wasted on the one cluster, for some findings."""
+    """Return the dollars that a page with some of the findings says are wasted."""
     own = replace(result, findings=findings)
     text = Page(Report(own, info=True).render("html")).text
     wasted = re.search(r"Wasted per run (?:\$([\d,.]+)|nothing found)", text)
@@ -421,7 +421,7 @@ def test_page_text_has_enough_contrast() -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours as WCAG has it."""
+    """Return the contrast ratio of two colors, as WCAG defines it."""
 
     def luminance(color: str) -> float:
         parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]

@@ -75,7 +75,7 @@ NEEDS = "checked in part: infra/main.tf:4 needs var.pools"
 
 
 def check(*arguments: str) -> Any:
-    """The report as JSON."""
+    """Return the JSON report of `kcheck check`."""
     return json.loads(CliRunner().invoke(cli, ["check", ".", "--format", "json", *arguments]).stdout)
 
 
@@ -86,7 +86,7 @@ def text(*arguments: str) -> str:
 
 @pytest.fixture
 def tree(write: Write) -> Path:
-    """A cluster whose pools nobody has given, a tfvars file that gives them, and a job."""
+    """Write a cluster whose pools have no value, a tfvars file that sets them, and a job."""
     return write({
         "kcheck.yaml": "clusters: [{root: infra}]\n",
         "infra/main.tf": POOLS,

@@ -27,7 +27,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(config: Config | None = None) -> tuple[World, Element]:
-    """The ladder of the first cluster here as a file of its own."""
+    """Return the world of the working directory, and the ladder of limits of its first cluster as an SVG element."""
     own = config or Config()
     world = World(reader.read(Tree(["."]), own).inventory, own)
     picture = draw_ladder(world.inventory.clusters[0], world)
@@ -36,7 +36,7 @@ def drawn(config: Config | None = None) -> tuple[World, Element]:
 
 
 def rungs(svg: Element) -> dict[str, tuple[str, list[float]]]:
-    """Of each rung by its label: how it is marked, and the percentages of its bars."""
+    """Return the rungs of a ladder by label: how each is marked, and the percentages of its bars."""
     found = {}
     for group in svg.iter(f"{SVG}g"):
         bars = list(group.iter(f"{SVG}rect"))

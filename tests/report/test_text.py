@@ -49,7 +49,7 @@ def last(*arguments: str) -> str:
 
 @pytest.fixture
 def cluster(write: Write) -> Path:
-    """A cluster with a mistake that has a fix, and one whose fix is unsafe."""
+    """Write a cluster with two mistakes, one of which has only an unsafe fix."""
     return write({"main.tf": CLUSTER, "more files/main.tf": ""})
 
 

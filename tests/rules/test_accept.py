@@ -14,7 +14,7 @@ pytestmark = pytest.mark.medium
 
 
 def steps(monkeypatch: pytest.MonkeyPatch, *, fails: str = "") -> list[str]:
-    """List the steps that a run for one rule starts, if the step with a word in it fails."""
+    """Return the steps that scripts/accept starts for one rule, if the step with the word `fails` fails."""
     loader = SourceFileLoader("accept", str(ROOT / "scripts" / "accept"))
     spec = spec_from_loader("accept", loader)
     assert spec

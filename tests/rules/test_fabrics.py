@@ -176,7 +176,7 @@ spec:
 def job(
     workers: int = 7, gpus: int = 8, asked: str = "", spec: str = "", container: str = "", **more: str
 ) -> dict[str, str]:
-    """A job of some nodes, with what else its pods and their containers say."""
+    """Return the manifest of a job of some nodes; the other arguments go into its pods and containers."""
     found = {"annotations": "", "labels": ""} | more
     text = JOB.format(workers=workers, gpus=gpus, asked=asked, spec=spec, container=indented(container, 14), **found)
     return {"job.yaml": text}
@@ -191,7 +191,7 @@ def undecided(result: Result) -> set[str]:
 
 
 def eks(types: str = "", cards: int | None = None) -> dict[str, str]:
-    """A group of these machine types, or of a launch template with some EFA interfaces."""
+    """Return a node group with some machine types, or with a launch template that has some EFA interfaces."""
     if cards is None:
         return {"main.tf": EKS.format(group=f"  instance_types  = [{types}]\n")}
     return {"main.tf": EKS.format(group=TEMPLATE) + CARDS.format(count=cards)}

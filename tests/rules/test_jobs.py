@@ -109,7 +109,7 @@ QUEUED = NVIDIA.replace("  generateName: train-\n", "  name: train\n  labels: {k
 
 
 def found(result: Result) -> dict[str, str]:
-    """The rules that found something, with their severities."""
+    """Return the rules that found something, with their severities."""
     assert not result.bugs
     return {finding.rule: finding.severity.word for finding in result.findings}
 

@@ -26,7 +26,7 @@ resource "helm_release" "monitoring" {
 
 
 def found(check: Check, files: dict[str, str], nodes: int = 1500) -> list[str]:
-    """The rules of monitoring that fire at a size."""
+    """Return the monitoring rules that fire for a number of nodes."""
     every = names(check(files, Config(nodes={"": nodes})))
     return [name for name in every if name.startswith(("prometheus", "gpu-metrics", "per-node"))]
 

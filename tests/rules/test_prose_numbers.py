@@ -35,7 +35,7 @@ ARTICLES = frozenset(yaml.safe_load((ROOT / "docs/claims.yaml").read_text())["ar
 
 @cache
 def documents(rule: Rule) -> list[Any]:
-    """Return the two documents of a rule's file."""
+    """Return the two YAML documents of a rule's file."""
     return list(yaml.load_all(Path(rule.path).read_text(), yaml.CSafeLoader))
 
 
@@ -74,7 +74,7 @@ def prose(rule: Rule) -> str:
 
 
 def numbers(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the numbers of a prose, each with its place."""
+    """Yield the numbers in a text, each with its place."""
     for found in (*NUMBER.finditer(text), *WORDS.finditer(text)):
         if not NAMES.fullmatch(found[0]):
             yield found[0], found.start()
@@ -82,19 +82,22 @@ def numbers(text: str) -> Iterator[tuple[str, int]]:
 
 @cache
 def listed() -> dict[str, dict[str, str]]:
-    """Return the phrases with numbers and their sources, by rule."""
+    """Return the phrases that contain numbers, each with its source, by rule."""
     found: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_name("prose_numbers.yaml").read_text())
     return found
 
 
 def missing(text: str, known: list[str]) -> list[str]:
-    """List the numbers of a prose that stand in none of the phrases, with the words around them."""
+    """Return the numbers of a text that stand in none of the known phrases, with the words around them."""
     inside = {at for phrase in known for found in re.finditer(re.escape(phrase), text) for at in range(*found.span())}
     return [f"{number}: {text[max(0, at - 40) : at + 40]}" for number, at in numbers(text) if at not in inside]
 
 
 def has_source(rule: Rule, source: str) -> bool:
-    """Whether a source is an address, a number of the rule, the number that it derives from, a file, an article or an example."""
+    """Return whether a source of a number is known.
+
+    A source is an address, a number of the rule or of a profile, a file, an article, or `example`.
+    """
     name, _, value = source.partition(" = ")
     return (
         (str(profile_value(name)) == value if value else source in rule.entries())
@@ -104,7 +107,7 @@ def has_source(rule: Rule, source: str) -> bool:
 
 
 def profile_value(name: str) -> object:
-    """Return a number of the profiles; of a flag also its versions: `first`, `removed`, `before`."""
+    """Return a number of the profiles; for a flag also its versions `first`, `removed` and `before`."""
     table, _, key = name.partition(".")
     flag, _, part = key.rpartition(".")
     if table == "flags" and part in ("first", "before", "removed"):
@@ -113,7 +116,7 @@ def profile_value(name: str) -> object:
 
 
 def unsourced(rule: Rule) -> Iterator[str]:
-    """Numbers without a source, listed phrases that are not there, and sources that do not exist."""
+    """Yield numbers without a source, listed phrases that the rule does not have, and sources that do not exist."""
     text, known = prose(rule), listed().get(rule.name, {})
     yield from missing(text, list(known))
     yield from (phrase for phrase in known if phrase not in text or not list(numbers(phrase)))

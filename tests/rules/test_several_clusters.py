@@ -31,7 +31,7 @@ TAINT = 'taint {\n key = "team"\n value = "ml"\n effect = "NO_SCHEDULE"\n }'
 
 
 def cluster(name: str, *, taint: str = "") -> str:
-    """A root module with a cluster, and a pool of GPUs that may be tainted."""
+    """Return a root module with a cluster and a GPU pool, with a taint if one is given."""
     return f"""
     resource "google_container_cluster" "this" {{
       name                     = "{name}"
@@ -56,7 +56,7 @@ def cluster(name: str, *, taint: str = "") -> str:
 
 
 def job(more: str = "restartPolicy: Never") -> str:
-    """A job of one pod with GPUs."""
+    """Return a job of one pod with GPUs."""
     return manifest("batch/Job", f"spec:\n  template:\n    {indented(POD.format(more=more), 4)}")
 
 
@@ -367,7 +367,7 @@ IN_TERRAFORM = """
 
 
 def environments(**ranges: str) -> dict[str, str]:
-    """A root with a var file for each environment, which has its own range of nodes."""
+    """Return a root with a var file for each environment, which sets its own range of nodes."""
     files = {f"eks/{name}.tfvars": f'name = "{name}"\nrange = "{cidr}"\n' for name, cidr in ranges.items()}
     return {"eks/main.tf": EKS_ROOT, **files}
 

@@ -53,7 +53,7 @@ _EFA = "vpc.amazonaws.com/efa"
 
 @dataclass(frozen=True)
 class Group:
-    """A node group, as eksctl has it."""
+    """A node group of eksctl."""
 
     name: str
     types: tuple[str, ...]  # the smallest one first
@@ -63,19 +63,19 @@ class Group:
 
     @property
     def config(self) -> Object:
-        """Its part of a ClusterConfig."""
+        """The group's entry in a ClusterConfig."""
         whole = {"name": self.name, "instanceTypes": list(self.types), "labels": self.labels, "taints": self.taints}
         return {**whole, "spot": self.spot}
 
     def labels_of(self, machine: str) -> dict[str, str]:
-        """The labels of a node: its own, and those that EKS adds."""
+        """Return the labels of a node: those of its group, and those that EKS adds."""
         own = (machine, self.name, "SPOT" if self.spot else "ON_DEMAND")
         return {**dict(zip(_CLOUD, own, strict=True)), **self.labels}
 
 
 @dataclass(frozen=True)
 class Case:
-    """Equal pods, which a scheduler may put on the nodes of a group: more `copies` than fit where they are several."""
+    """Identical pods for the nodes of a group: one, or more `copies` than fit on a node."""
 
     group: Group
     pod: Object
@@ -88,23 +88,23 @@ class Case:
 
     @cached_property
     def text(self) -> str:
-        """The pod and the group, for people."""
+        """The pod and the group as readable YAML."""
         return f"{manifest(self.pod)}---\n{manifest(self.group.config)}"
 
     @property
     def digest(self) -> str:
-        """A few letters that tell whether a case is still the same."""
+        """A short hash that changes whenever the case changes."""
         return hashlib.sha256(f"{self.copies} {self.text}".encode()).hexdigest()[:8]
 
 
 def manifest(thing: object) -> str:
-    """An object as YAML; what is in ~ ~ is written without quotes."""
+    """Return an object as YAML; text between `~` is written without quotes."""
     return re.sub(r"~([^~\n]+)~", r"\1", yaml.dump(thing, Dumper=_Plain, sort_keys=False))
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node for the pods of one case, which alone has its `own_resource`."""
+    """A node for the pods of one case; no other node has its `own_resource`."""
 
     name: str
     labels: Mapping[str, str]
@@ -113,19 +113,19 @@ class Node:
 
     @property
     def own_resource(self) -> str:
-        """The resource that no other node has."""
+        """The name of the resource that no other node has."""
         return f"example.org/{self.name}"
 
 
 class _Plain(yaml.SafeDumper):
-    """Writes what occurs twice twice."""
+    """A YAML dumper that writes repeated values in full, without aliases."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
         return True
 
 
 class Cases:
-    """All cases, and what kcheck makes of them: the groups as pools, and the pods."""
+    """All cases, with the groups and pods as kcheck reads them."""
 
     def __init__(self, read: Read) -> None:
         self.groups = [_group(Random(f"{SEED} group {i}"), f"g{i}") for i in range(GROUPS)]
@@ -141,7 +141,10 @@ class Cases:
         return _Drawing(Random(f"{SEED} {number}"), group, self.pools[group.name]).case(number)
 
     def nodes(self, case: Case) -> Iterator[Node]:
-        """The nodes that a group may have: of each type, with the least memory that it may leave, and with the most."""
+        """Yield the nodes that a group may have.
+
+        Each type gives two: one with the least memory that may be left for pods, one with the most.
+        """
         for room in allocatable.rooms(self.pools[case.group.name]):
             resource, count = CARDS[room.machine]
             ends = (room.memory_left.low, room.memory_left.high) if "memory" in case.text else (room.memory_left.low,)
@@ -154,10 +157,10 @@ class Cases:
                 yield node
 
     def disagreement(self, case: Case, placed: Sequence[int]) -> str:
-        """How kcheck's answer differs from how many pods a scheduler puts on each node; empty if it does not.
+        """Return how kcheck's answer differs from the pods that a scheduler puts on each node; empty if it does not.
 
-        Where pods fit, each node of a group of one type takes one, of several types any does; where that is not known,
-        it depends on the node.
+        If kcheck says that pods fit, each node of a group of one type must take one; of a group of several types, any.
+        If kcheck does not know, some nodes must take a pod and others must not.
         """
         template, pool = self.templates[case.name], self.pools[case.group.name]
         fit = placement.fit(template, pool)
@@ -187,7 +190,7 @@ def _group(rng: Random, name: str) -> Group:
 
 
 class _Drawing:
-    """Draws one pod with a group in view, so that about half of all fit."""
+    """A random generator of pods for one group, about half of which fit its nodes."""
 
     def __init__(self, rng: Random, group: Group, pool: NodePool) -> None:
         self.rng, self.group = rng, group
@@ -232,7 +235,7 @@ class _Drawing:
         return self.rng.choice((*self.labels, *self.group.labels, *self.group.labels, *ours, "absent"))
 
     def values(self, key: str) -> list[str]:
-        """Some values of a label, most often with the one that the node has."""
+        """Return some values of a label, most often with the one that the node has."""
         others = [one for one in LABELS.get(key, ("other", *CARDS)) if one != self.labels.get(key)]
         found = self.rng.sample(others, self.rng.randint(0, len(others[:2])))
         own = [self.labels[key]] if key in self.labels and self.chance(0.8) else []
@@ -274,7 +277,7 @@ class _Drawing:
         self.spec["tolerations"] = found
 
     def toleration(self, taint: Mapping[str, str]) -> Object:
-        """A toleration of a taint, or nearly one."""
+        """Return a toleration that matches a taint, or almost does."""
         if self.chance(0.1):
             return {"operator": "Exists"}
         if self.chance(0.45):
@@ -312,7 +315,7 @@ class _Drawing:
             self.copies = 4
 
     def size(self) -> None:
-        """Ask for CPU and memory, close to what a node leaves, or to a part of it."""
+        """Request CPU and memory close to what a node has left, or to a fraction of it."""
         share = 1
         if self.chance(0.35):
             share, self.copies = self.rng.choice((1, 2, 3)), 4
@@ -325,7 +328,7 @@ class _Drawing:
             self.ask(resource, target)
 
     def ask(self, resource: str, target: int) -> None:
-        """Divide an amount among the containers that run at once; init containers ask for about what is left then."""
+        """Divide an amount among the containers that run at once; init containers request about what is left then."""
         beside = [one for one in self.init if "restartPolicy" in one]
         parts = [*self.main, *beside]
         amounts = [target // (2 * len(parts)) for _ in parts]
@@ -340,7 +343,7 @@ class _Drawing:
                 self.write(one, resource, max(0, target - before + self.rng.choice((-1, 0, 1))))
 
     def write(self, one: Object, resource: str, amount: int) -> None:
-        """Ask for an amount by request, by limit, or by both."""
+        """Request an amount by request, by limit, or by both."""
         text = f"~{self.spelt(resource, amount)}~"
         side = self.rng.choice(("requests", "requests", "limits", "both"))
         if side != "limits":
@@ -350,7 +353,7 @@ class _Drawing:
             one["resources"]["limits"][resource] = most
 
     def spelt(self, resource: str, amount: int) -> str:
-        """An amount as people, and programs, write it."""
+        """Return an amount in one of the spellings that people and programs use."""
         if resource == "cpu":
             return self.rng.choice([
                 f"{amount}m", f"{amount}m", f"{amount / 1000}", f"'{amount / 1000}'", f"{amount}e-3",
@@ -364,7 +367,7 @@ class _Drawing:
         ])  # fmt: skip
 
     def pod_resources(self) -> None:
-        """Ask for CPU as a pod, at least for what its containers ask for."""
+        """Request CPU for the pod as a whole, at least as much as its containers request."""
         target = self.room.cpu_left.low + self.rng.choice((-1, 0, 1))
         for one in (*self.main, *self.init):
             for side in one["resources"].values():

@@ -130,7 +130,7 @@ def room(code: str, read: Read) -> Room:
 
 
 class TestKubelets:
-    """Kubelet reservations in the code override the defaults."""
+    """Tests of reservations: those in the code override the kubelet's defaults."""
 
     def test_usual_reservations_apply_without_configuration(self, read: Read) -> None:
         found = room(EKS.format(types='["t3.large"]', more=""), read)
@@ -291,7 +291,7 @@ def test_any_of_several_machine_types_may_be_started(read: Read) -> None:
 
 
 class TestDaemonSets:
-    """DaemonSets take from each node that they run on."""
+    """Tests of DaemonSets, which take resources on each node that runs them."""
 
     def test_requests_of_daemon_sets_reduce_the_room(self, read: Read) -> None:
         assert fit(world(read, '["t3.large"]', "cpu: 1500m")).fits is True

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def counted(module: ModuleType | type, name: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Record the arguments of later calls of a function."""
+    """Replace a function so that it records the arguments of its calls; return the list of them."""
     calls: list[Any] = []
     function = getattr(module, name)
 

@@ -154,7 +154,7 @@ resource "alicloud_cs_kubernetes_node_pool" "p{i}" {{
 
 
 def ack(draw: random.Random) -> str:
-    """Flannel, its pods in a range of their own."""
+    """Draw a cluster of ACK with Flannel, whose pods have a range of their own."""
     text = f"""\
 resource "alicloud_vswitch" "nodes" {{
   cidr_block = "10.0.0.0/{draw.randint(20, 27)}"
@@ -173,7 +173,7 @@ resource "alicloud_cs_managed_kubernetes" "main" {{
 
 
 def selfmanaged(draw: random.Random) -> str:
-    """kOps with a range of pods, one subnet, and instance groups."""
+    """Draw a kOps cluster with a pod range, one subnet, and instance groups."""
     bits = draw.randint(20, 25)
     network = draw.choice(("flannel: {}", "cilium: {}", "calico: {}"))
     text = f"""\
@@ -203,7 +203,7 @@ spec: {{role: Node, machineType: m6i.2xlarge, minSize: {least}, maxSize: {most},
 
 
 def karpenter(draw: random.Random) -> dict[str, str]:
-    """EKS with one fixed group, and a NodePool with limits."""
+    """Draw an EKS cluster with one fixed node group, and a NodePool with limits."""
     group = EKS_POOL.format(i=0, machine="m7i.2xlarge", subnets="aws_subnet.s0.id", least=2, most=2)
     text = f"""\
 resource "aws_eks_cluster" "main" {{
@@ -238,7 +238,7 @@ spec:
 
 
 def in_tfvars(draw: random.Random) -> dict[str, str]:
-    """A drawn tree whose maxima are variables, given in a tfvars file."""
+    """Draw a tree whose pool maxima are variables, which a tfvars file sets."""
     text, given = draw.choice((eks, gke, aks, ack))(draw), []
 
     def variable(match: re.Match[str]) -> str:
@@ -305,7 +305,7 @@ def test_all_outputs_agree_on_addresses_of_random_clusters(seed: int, write: Wri
 
 
 def reached_in_all_outputs(project: Project) -> list[int | None]:
-    """Return the nodes that each cluster reaches, after text, Markdown, JSON and page said the same of it."""
+    """Return how many nodes each cluster reaches; assert that text, Markdown, JSON and page agree."""
     page = html.unescape(re.sub(r"<[^>]*>", "", capacity_page.as_html(project.world)))
     texts = (plain(capacity.as_text(project.world)), capacity.as_markdown(project.world), page)
     outputs = [" ".join(re.sub(r"\\([^a-zA-Z0-9\s])", r"\1", text).split()) for text in texts]
@@ -360,7 +360,7 @@ def test_the_page_has_correct_sums_for_each_wall(name: str) -> None:
 
 
 def product(term: str) -> int:
-    """Calculate such as `gpu (60 + 4 surge) / 2 subnets x 60`."""
+    """Calculate a term such as `gpu (60 + 4 surge) / 2 subnets x 60`."""
     found = re.fullmatch(r".*?\(?([\d,]+)(?: \+ ([\d,]+) surge\))?(?: / (\d+) subnets)?(?: x ([\d,]+))?", term)
     assert found, term
     nodes = whole(found[1]) + whole(found[2] or "0")
@@ -372,7 +372,7 @@ def whole(text: str) -> int:
 
 
 def of_rule(wall: Wall, cluster: Cluster) -> str:
-    """Name the rule that finds a wall: a range of Calico's pods is a subnet of pods."""
+    """Return the rule that finds a wall; a range of Calico's pods counts as a pod subnet."""
     calico = wall.mechanism == "pod-subnet" and cluster.cloud == "selfmanaged"
     return "pod-subnet-too-small" if calico else RULES[wall.mechanism]
 
@@ -387,7 +387,7 @@ def test_the_editor_and_the_simulation_have_the_same_reach(seed: int, write: Wri
 
 
 def known_to_editor_and_simulation(project: Project) -> None:
-    """Compare the nodes at a full place, and those that a run begins with, with walls and targets."""
+    """Assert that the editor and a simulated run use the nodes of the walls and targets."""
     walls = {wall.id: wall for cluster in project.inventory.clusters for wall in project.capacity(cluster)}
     result = linter.run(project.tree, project.config)
     facts = Facts(Snapshot(".", project.tree, project.config, result, {}))

@@ -157,7 +157,7 @@ CARDS = {"eks": 4, "gke": 4, "aks": 4, "ack": 1, "karpenter": 4}
 
 
 class Pods:
-    """Pods that ask for things, as the text of their spec."""
+    """Pods with some requests, as the text of their spec."""
 
     def __init__(self, cpu: int = 1, gpus: int = 0, tolerates: str = "dedicated", selector: str = "") -> None:
         cards = f"nvidia.com/gpu: {gpus}" if gpus else ""
@@ -180,7 +180,7 @@ def lands(cloud: str, pods: Pods, read: Read, *, spot: bool = False, taint: str 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 class TestFit:
-    """Pods on one pool of each cloud, as plain and as spot nodes."""
+    """Tests of pods on one pool of each cloud, with on-demand and spot nodes."""
 
     def test_pods_that_tolerate_the_taint_fit(self, cloud: str, read: Read) -> None:
         assert lands(cloud, Pods(gpus=1, selector="pool: gpu"), read) == placement.Fit(fits=True)

@@ -25,13 +25,13 @@ managedNodeGroups:
 
 
 def fit(spec: str, read: Read, *, types: str = "g5.12xlarge", taint: str = "") -> placement.Fit:
-    """Whether a pod fits the nodes of a group."""
+    """Return whether a pod fits the nodes of a group."""
     found = read({"group.yaml": GROUP % (types, taint), "pod.yaml": manifest("Pod", f"spec:\n  {indented(spec, 2)}")})
     return placement.fit(found.workloads[0].templates[0], found.pools[0])
 
 
 def containers(*limits: str) -> str:
-    """Containers with such limits."""
+    """Return containers with the given limits."""
     found = (f"{{name: c{i}, image: a, resources: {{limits: {{{one}}}}}}}" for i, one in enumerate(limits))
     return f"containers: [{', '.join(found)}]"
 

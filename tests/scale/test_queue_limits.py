@@ -143,7 +143,7 @@ def test_a_queue_that_may_borrow_without_limit_is_unknown(write: Write) -> None:
 
 
 def node(kind: str, name: str, above: str, gpus: str = "") -> str:
-    """A ClusterQueue or Cohort with one quota of GPUs."""
+    """Return a ClusterQueue or Cohort with one GPU quota."""
     groups = f"[{{coveredResources: [nvidia.com/gpu], flavors: [{{name: a, resources: [{{name: nvidia.com/gpu, {gpus}}}]}}]}}]"
     parent = {"Cohort": "parentName", "ClusterQueue": "cohortName"}[kind]
     lines = [f"kind: {kind}", f"metadata: {{name: {name}}}", "spec:", f"  resourceGroups: {groups if gpus else '[]'}"]

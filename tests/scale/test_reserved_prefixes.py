@@ -65,7 +65,7 @@ resource "aws_ec2_subnet_cidr_reservation" "blocks" {
 
 
 def bounds(text: str, size: int, write: Write) -> tuple[object, bool | None, str]:
-    """Return the ends of the subnet's wall, whether it is before the target, and its arithmetic."""
+    """Return the two ends of the subnet's limit, whether it is below the target, and its arithmetic."""
     write({"main.tf": text.replace("SIZE", str(size))})
     project = kcheck.load(".")
     (wall,) = (one for one in project.capacity(project.inventory.clusters[0]) if one.mechanism == "subnet")

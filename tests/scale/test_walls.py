@@ -149,7 +149,7 @@ resource "alicloud_cs_kubernetes_node_pool" "gpu" {
 
 @pytest.fixture
 def capacity(write: Write) -> Callable[..., dict[str, Any]]:
-    """Write files and ask for the walls of their only cluster."""
+    """Return a function that writes files and returns their only cluster, with its walls, from `kcheck capacity`."""
 
     def run(text: str, *arguments: str, **more: str) -> dict[str, Any]:
         write({"main.tf": text, **more})
@@ -163,7 +163,7 @@ def capacity(write: Write) -> Callable[..., dict[str, Any]]:
 
 
 def at(cluster: dict[str, Any], mechanism: str) -> Any:
-    """Nodes at the wall of a mechanism."""
+    """Return the number of nodes at the wall of a mechanism."""
     return next((wall["nodes"] for wall in cluster["walls"] if wall["mechanism"] == mechanism), "no such wall")
 
 
@@ -402,7 +402,7 @@ def test_pools_never_shrink_as_the_cluster_grows(
 
 
 def reached(sizes: Sequence[int], per_node: Sequence[int], room: int) -> int:
-    """Nodes at the wall of a subnet that pools share."""
+    """Return the number of nodes at which pools that share a subnet fill it."""
 
     def fits(nodes: list[int]) -> bool:
         return sum(n * each for n, each in zip(nodes, per_node, strict=True)) <= room
@@ -869,7 +869,7 @@ def test_each_wall_mechanism_lists_its_limits() -> None:
 
 
 def in_unknown_number(text: str) -> str:
-    """Make the subnets of a tree as many as a variable has zones."""
+    """Return a tree whose subnets are as many as the zones in a variable without a value."""
     text = text.replace(
         'resource "aws_subnet" "nodes" {',
         'variable "zones" {}\n\nresource "aws_subnet" "nodes" {\n  count = length(var.zones)',

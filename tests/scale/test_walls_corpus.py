@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def differences(tree: Path) -> list[str]:
-    """List differences between kcheck and the calculation by hand."""
+    """Return the differences between kcheck and a calculation by hand."""
     expected = by_hand(tree)
     cluster = printed(tree, expected)
     walls = walls_of(cluster)

@@ -75,7 +75,10 @@ GKE, KUBERNETES = "topology.gke.io/zone", "topology.kubernetes.io/zone"
 
 
 def refused(write: Write, *manifests: str) -> tuple[str, str | None, str] | None:
-    """Return the missing resource, the requested value and the nearest pool's value."""
+    """Return the resource that no pool offers, the requested value, and the nearest pool's value.
+
+    None if all are offered.
+    """
     write({"main.tf": CLUSTER, "all.yaml": "---\n".join(manifests)})
     world = linter.run(Tree(["."]), Config()).world
     found = refusal(world.inventory.workloads[0].templates[0], world)

@@ -15,7 +15,7 @@ _AT_ONCE = 150  # a line of `terraform console` has at most 64 KiB
 
 
 class Answer(TypedDict, total=False):
-    """The answer to an expression; without a value, Terraform refuses it, or does not know it."""
+    """The answer to an expression; it has no value if Terraform refuses the expression or does not know the value."""
 
     expression: str
     value: Any
@@ -25,7 +25,10 @@ class Answer(TypedDict, total=False):
 
 
 def ask(terraform: str, module: str, expressions: list[str], folder: Path) -> list[Answer]:
-    """Terraform's answers: which are accepted says the console, their values and types a plan of outputs."""
+    """Return Terraform's answers to expressions.
+
+    `console` says which ones it accepts, a plan of outputs gives their values and types.
+    """
     (folder / "main.tf").write_text(module)
     accepted: list[bool | None] = []
     for at in range(0, len(expressions), _AT_ONCE):
@@ -57,7 +60,7 @@ def ask(terraform: str, module: str, expressions: list[str], folder: Path) -> li
 
 
 def _accepted(terraform: str, expressions: list[str], folder: Path) -> list[bool | None]:
-    """Whether Terraform accepts each expression; None where it does not know."""
+    """Return whether Terraform accepts each expression; None where it does not know."""
     line = "jsonencode([" + ", ".join(f"can(jsonencode({e})) && can([{e}])" for e in expressions) + "])"
     run = _run(terraform, folder, "console", text=line)
     if run.returncode == 0 and run.stdout.startswith('"'):

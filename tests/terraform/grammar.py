@@ -133,7 +133,7 @@ try(V,V) try(M.zz,N) try(L[9],T) can(V) can(L[9]) can(M.a) try(tonumber(T),0) is
 
 
 class Grammar:
-    """Makes expressions; the same seed makes the same ones."""
+    """A generator of expressions; the same seed gives the same ones."""
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
@@ -144,7 +144,7 @@ class Grammar:
         }  # fmt: skip
 
     def expressions(self, count: int) -> Iterator[str]:
-        """Different expressions: every function first, then all kinds."""
+        """Yield different expressions: a few of every function first, then of all kinds."""
         seen: set[str] = set()
         for call in self.calls:
             for _ in range(3):
@@ -157,7 +157,7 @@ class Grammar:
                 yield one
 
     def filled(self, pattern: str, depth: int) -> str:
-        """A call with its places filled in."""
+        """Return a call with its placeholders filled in."""
         parts: list[str] = []
         for at, letter in enumerate(pattern):
             near = pattern[at - 1 : at] + pattern[at + 1 : at + 2]
@@ -270,7 +270,7 @@ class Grammar:
 
 
 def _split(text: str) -> list[str]:
-    """The calls of the table: blanks in brackets or quotes do not part them."""
+    """Return the calls of the table; blanks in brackets or quotes do not separate them."""
     result, current, depth, quoted = [], "", 0, False
     for letter in text:
         quoted = quoted != (letter == '"')

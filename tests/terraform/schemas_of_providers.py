@@ -31,31 +31,31 @@ NONE: frozenset[str] = frozenset()
 
 
 class Ask(Protocol):
-    """One of the two questions, of one body."""
+    """A check of one body against the lists: for unknown names, or for missing ones."""
 
     def __call__(self, body: nodes.Body, listed: Listed, path: str, meta: frozenset[str] = NONE) -> Iterator[Told]: ...
 
 
 def unknown(text: str) -> list[str]:
-    """List names unknown to the lists in resources, data sources, module calls and providers."""
+    """Return the names in resources, data sources, module calls and providers that no schema has."""
     return _told(text, _strange)
 
 
 def missing(text: str) -> list[str]:
-    """List required names that are missing: `LINE: what`, in order."""
+    """Return the required names that are missing, as `LINE: what`, in order."""
     return _told(text, _lacking)
 
 
 @cache
 def provider(name: str) -> Listed | None:
-    """The lists of a provider."""
+    """Return the listed names of a provider; None if it has no list."""
     path = SCHEMAS / "providers" / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
 @cache
 def modules() -> Listed:
-    """The inputs of modules, by source."""
+    """Return the inputs of modules, by source."""
     found: Listed = json.loads((SCHEMAS / "modules.json").read_text())["modules"]
     return found
 
@@ -85,7 +85,7 @@ def _is_local(block: nodes.Block) -> bool:
 
 
 def _listed(block: nodes.Block) -> Listed | None:
-    """The body that the lists have for a block of a file."""
+    """Return the listed names for a block; None if its type is not listed."""
     if block.type == "module":
         found = modules().get(_source(block))
         return found["inputs"] if found else None
@@ -98,7 +98,7 @@ def _listed(block: nodes.Block) -> Listed | None:
 
 
 def _blocks(body: nodes.Body) -> Iterator[tuple[str, Span, nodes.Body]]:
-    """The nested blocks of a body; a dynamic block is its content."""
+    """Yield the nested blocks of a body; a dynamic block counts as its content."""
     for block in body.blocks:
         if block.type != "dynamic":
             yield block.type, block.header, block.body
@@ -147,13 +147,13 @@ def _nested(listed: Listed) -> dict[str, Listed]:
 
 
 def _values(listed: Listed) -> dict[str, tuple[Listed, bool]]:
-    """Return the names written as objects, and whether as a map of them."""
+    """Return the names that are written as objects, and whether as a map of objects."""
     forms = ("objects", "either", "maps")
     return {name: (inner, form == "maps") for form in forms for name, inner in listed.get(form, {}).items()}
 
 
 def _objects(ask: Ask, value: nodes.Expression, listed: Listed, is_map: bool, path: str) -> Iterator[Told]:
-    """Check the objects written in an expression."""
+    """Yield what the check finds in the objects written in an expression."""
     if isinstance(value, nodes.Object) and is_map:
         for _, item in value.entries:
             yield from _objects(ask, item, listed, False, path)
@@ -177,7 +177,7 @@ def _parts(value: nodes.Expression) -> Iterator[tuple[nodes.Expression, bool]]:
 
 
 def _body(value: nodes.Object) -> nodes.Body:
-    """An object as the body of a block, without the keys that are worked out."""
+    """Return an object as the body of a block, without its computed keys."""
     entries = {
         str(key.value): nodes.Attribute(str(key.value), key.span, item.span, partial(_itself, item))
         for key, item in value.entries

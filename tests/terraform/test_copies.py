@@ -79,12 +79,12 @@ def fetched(source: str, folder: str = ".terraform/modules/training") -> dict[st
 
 
 def at(folder: str) -> dict[str, str]:
-    """The module in a folder."""
+    """Return the files of the module in a folder."""
     return {f"{folder}/{name}": text for name, text in MODULE.items()}
 
 
 def sizes(config: Config | None = None) -> list[Any]:
-    """The maxima of the pools that are read."""
+    """Return the maxima of the pools in the working directory."""
     return [pool["fields"]["max_nodes"] for pool in model.collect(Tree(["."]), config or Config())["pools"]]
 
 

@@ -38,7 +38,7 @@ def ours(expressions: list[str]) -> list[str]:
 
 
 def theirs(terraform: str, expressions: list[str], folder: Path) -> list[str]:
-    """Return Terraform's answers from one start."""
+    """Return Terraform's answers to some expressions, from one start of its console."""
     line = "jsonencode([" + ", ".join(f'try(jsonencode({e}), "ERROR")' for e in expressions) + "])"
     run = subprocess.run([terraform, "console"], input=line, capture_output=True, text=True, check=False, cwd=folder)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -76,7 +76,7 @@ def test_division_by_zero_is_unknown_and_not_an_error() -> None:
 
 
 def generated(seed: int, count: int) -> list[str]:
-    """Random expressions of operators, conditionals and templates."""
+    """Return random expressions of operators, conditionals and templates."""
     pick = random.Random(seed)
 
     def number(depth: int) -> str:

@@ -172,7 +172,7 @@ null == null | [1, 2] == [1, 2] | {a = 1} == {a = "1"} | toset([1]) == [1] | {a 
 
 
 def calls() -> list[str]:
-    """The calls of the table above; ` | ` stands between two of them, and never in one."""
+    """Return the calls in the table above, which ` | ` separates."""
     return [call.strip() for line in CALLS.strip().splitlines() for call in line.split(" | ")]
 
 
@@ -195,7 +195,7 @@ def ours(call: str) -> str:
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return Terraform's answer to each call, from one start."""
+    """Return Terraform's answer to each call, from one start of its console."""
     terraform = shutil.which("terraform")
     if terraform is None:
         pytest.skip("terraform is not on PATH, so there is nothing to compare with")
@@ -271,7 +271,10 @@ RESOURCE: Known[Any] = Known(object(), HERE)
 
 
 def unknown(text: str) -> Datum:
-    """Evaluate with `later` (no identity), `id` and `other` (of resources), and collections that hold them."""
+    """Return the value of an expression over unknown names.
+
+    `later` has no identity, `id` and `other` belong to resources, and some collections hold them.
+    """
     return value(
         text, later=LATER, id=SUBNET, other=OTHER, mixed=MIXED, map=Known({"a": ONE, "b": LATER}, HERE),
         ids=Known((SUBNET, OTHER, SUBNET), HERE), things=Unknown("after apply", HERE, Symbol("aws_subnet.c", "?")),

@@ -41,7 +41,10 @@ def value(text: str, names: Mapping[str, Datum] = UNKNOWN) -> Datum:
 
 
 def shape(datum: Datum) -> object:
-    """Render a value with `?` for unknown parts; `{...}` may have more, `a | b` is one of several."""
+    """Return the shape of a value, with `?` for unknown parts.
+
+    A collection with possible further members has `more`; alternatives are listed under `one of`.
+    """
     if isinstance(datum, Partial):
         part, rest = (shape(Known(some, HERE)) for some in (datum.part, datum.rest))
         return {"there": part, "more": rest}
@@ -113,7 +116,7 @@ def test_reasons_of_partial_values_name_the_input() -> None:
 
 
 def generated(pick: random.Random, kind: str, depth: int) -> str:
-    """An expression of a kind, over all that kcheck evaluates in part."""
+    """Return a random expression of a kind, from everything that kcheck evaluates in part."""
 
     def some(other: str) -> str:
         return generated(pick, other, depth - 1)
@@ -167,7 +170,7 @@ VALUES: dict[str, list[object]] = {
 
 
 def agrees(before: Datum, after: Datum) -> bool:
-    """Whether what was known before may be this."""
+    """Return whether a value known later is possible, given what was known before."""
     if isinstance(before, Partial):
         return isinstance(after, Unknown) or _may_be(before, after)
     if isinstance(before, Either):
@@ -190,7 +193,7 @@ def agrees(before: Datum, after: Datum) -> bool:
 
 
 def _may_be(before: Partial, after: Known[object]) -> bool:
-    """Whether a collection has all that was surely in it, and else only what may be."""
+    """Return whether a collection has all members that were certain, and no others but possible ones."""
     new = after.value
     if isinstance(before.part, dict) and isinstance(before.rest, dict) and isinstance(new, dict):
         may_be = [*before.rest.values(), *(v for k, v in before.part.items() if isinstance(k, Reference))]

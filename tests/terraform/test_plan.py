@@ -235,7 +235,7 @@ resource "google_container_node_pool" "gpu" {
 
 
 def gke(module: str = "") -> dict[str, Any]:
-    """What Terraform plans for it: the provider chooses what is not written, so the plan does not know it."""
+    """Return Terraform's plan for the GKE code; values that the provider chooses are unknown in it."""
     cluster = {"name": "train", "location": "us-central1", "initial_node_count": 1, "remove_default_node_pool": True}
     pool = {"name": "gpu", "cluster": "train", "location": "us-central1", "node_count": 3, "autoscaling": []}
     pool["node_config"] = [{"machine_type": "a3-highgpu-8g", "spot": False}]
@@ -273,7 +273,7 @@ def gke(module: str = "") -> dict[str, Any]:
 
 
 def values(path: str) -> dict[str, Any]:
-    """The fields of the model that a path gives, without where they stand."""
+    """Return the fields of the model read from a path, without their places."""
     data = model.collect(Tree([path]), Config())
     return {
         f"{subject} {name}": json.dumps(field.get("value", "unknown")).replace("plan.json:", "").replace("code:", "")

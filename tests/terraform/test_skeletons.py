@@ -293,7 +293,7 @@ module "gke" {
 
 
 def _pool(write: Write, code: str) -> dict[str, object]:
-    """The fields of the only pool, without their origins."""
+    """Return the fields of the only pool, without their places."""
     write({"main.tf": code})
     pools = model.collect(Tree(["."]), Config())["pools"]
     (fields,) = (pool["fields"] for pool in pools if pool["fields"]["name"].get("value") == "gpu")

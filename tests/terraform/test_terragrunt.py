@@ -60,13 +60,13 @@ SOURCE = 'terraform {\n  source = "${get_repo_root()}/modules//eks"\n}\n'
 
 
 def reading(content: Mapping[str, str], write: Write, path: str = ".") -> Reading:
-    """The reading of a repository."""
+    """Return what kcheck reads from a repository with Terragrunt."""
     write({".git/HEAD": "", **MODULES, **content})
     return reader.read(Tree([path]), Config())
 
 
 def given(content: Mapping[str, str], write: Write, name: str = "any") -> object:
-    """The value that an input of the only cluster has, or why it is not known."""
+    """Return the value of an input of the only cluster, or the reason why it is unknown."""
     (root,) = (root for root in reading(content, write).roots if "aws_eks_cluster" in root.kinds())
     (module,) = (module for module in root.all() if "any" in module.configuration.variables)
     value = module.variable(name)

@@ -25,7 +25,7 @@ REMEDY = "run `terraform init`, or name a copy with --module-dir DIR"
 
 
 def call(name: str, source: str, body: str) -> str:
-    """The call of a module."""
+    """Return a module call."""
     return f'module "{name}" {{\n  source = "{source}"\n  {body}\n}}\n'
 
 
@@ -53,12 +53,12 @@ NETWORK = call(
 
 
 def skipped() -> list[Skipped]:
-    """Return the notes about unread parts."""
+    """Return the notes about parts that were not read."""
     return reader.read(Tree(["."]), Config()).skipped
 
 
 def shown() -> Any:
-    """The model of the working directory."""
+    """Return the model of the working directory."""
     return model.collect(Tree(["."]), Config())
 
 

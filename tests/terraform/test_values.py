@@ -45,7 +45,7 @@ SHORT_CIRCUITS = ("false &&", "true ||")
 
 @pytest.fixture(scope="module")
 def scope(tmp_path_factory: pytest.TempPathFactory) -> Scope:
-    """The names of the module that the expressions use."""
+    """Return the scope of the module whose names the expressions use."""
     folder = tmp_path_factory.mktemp("module")
     (folder / "main.tf").write_text(MODULE)
     (module,) = Loader(Tree([str(folder)]), Config()).roots(each=False)
@@ -53,7 +53,7 @@ def scope(tmp_path_factory: pytest.TempPathFactory) -> Scope:
 
 
 def answer(expression: str, scope: Scope) -> Answer:
-    """Return kcheck's answer in Terraform's form."""
+    """Return kcheck's answer to an expression, in the form of Terraform's answers."""
     file = parse(Source("x", f"x = (\n{expression}\n)\n".encode()))
     found = Answer(expression=expression, refused=True)
     if file.problems:
@@ -71,7 +71,7 @@ def answer(expression: str, scope: Scope) -> Answer:
 
 
 def written(value: Any) -> Any:
-    """A value as in JSON, with the digits of its numbers."""
+    """Return a value as in JSON, with the digits of its numbers."""
     if isinstance(value, dict):
         return {str(key): written(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -82,7 +82,7 @@ def written(value: Any) -> Any:
 
 
 def type_written(found: Type) -> Any:
-    """A type as Terraform writes it in JSON."""
+    """Return a type in Terraform's JSON form."""
     if found.kind == "object":
         return ["object", dict(zip(found.names, map(type_written, found.parts), strict=True))]
     if found.kind == "tuple":
@@ -91,7 +91,7 @@ def type_written(found: Type) -> Any:
 
 
 def differences(answers: list[Answer], scope: Scope) -> list[tuple[object, ...]]:
-    """List differences between kcheck and Terraform; values unknown to both are equal."""
+    """Return the differences between kcheck's and Terraform's answers; values unknown to both are equal."""
     result: list[tuple[object, ...]] = []
     for theirs in answers:
         ours = answer(theirs["expression"], scope)

@@ -36,7 +36,7 @@ resource "aws_eks_node_group" "main" {
 
 
 def maxima(config: Config | None = None) -> dict[str, int | str]:
-    """The maximum of the only pool of each environment, or why it is not known."""
+    """Return the maximum of each environment's only pool, or the reason why it is unknown."""
     found = reader.read(Tree(["."]), config or Config()).inventory
     environments = {cluster.id: cluster.environment for cluster in found.clusters}
     result: dict[str, int | str] = {}

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def wheel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make kcheck run as from a wheel."""
+    """Make kcheck run as if installed from a wheel."""
     monkeypatch.setattr(bundled, "COMPILED", str(folder))
 
 

@@ -16,7 +16,7 @@ CHECK = ("check", ".", "--fail-on", "never")
 
 
 def cluster(name: str = '"a"', pool: str = "", more: str = "") -> str:
-    """A cluster of Terraform with an expression as its name."""
+    """Return the Terraform of a cluster whose name is an expression."""
     return f"""
 resource "azurerm_kubernetes_cluster" "a" {{
   name = {name}
@@ -30,24 +30,24 @@ resource "azurerm_kubernetes_cluster" "a" {{
 
 
 def doubled(first: str, step: str, times: int = 60) -> str:
-    """Locals of which each holds the one before it twice."""
+    """Return a chain of locals, each of which holds the one before it twice."""
     rows = (f"  a{i} = {step.replace('@', f'local.a{i - 1}')}" for i in range(1, times + 1))
     return "\n".join(["locals {", f"  a0 = {first}", *rows, "}\n"])
 
 
 def expression(value: str, more: str = "") -> dict[str, str]:
-    """A cluster whose name and labels are an expression."""
+    """Return a cluster that has an expression as name and labels."""
     return {"main.tf": cluster(f'"${{{value}}}"', f"node_labels = {value}", more)}
 
 
 def locals_of(first: str, step: str, use: str = "local.a60") -> dict[str, str]:
-    """A chain of locals, the last of which a cluster uses."""
+    """Return a chain of locals, the last of which a cluster uses."""
     labels = f"node_labels = {{ x = {use} }}\n    zones = {use}"
     return {"main.tf": cluster(f"length({use})", labels, doubled(first, step))}
 
 
 def job(name: str, more: str = "parallelism: 2") -> str:
-    """A training job."""
+    """Return a training job."""
     return (
         f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec:\n  {more}\n  template:\n    spec:\n"
         "      containers:\n      - {name: c, image: pytorch/pytorch, resources: {limits: {nvidia.com/gpu: 8}}}\n"
@@ -141,7 +141,7 @@ CHAINS: dict[str, tuple[str, ...]] = {
 
 
 def modules(levels: int, count: str, resource: str = cluster()) -> dict[str, str]:
-    """Modules that call modules, each several times."""
+    """Return a chain of modules, each of which calls the next one several times."""
     files = {f"m{levels}/main.tf": resource}
     for level in range(levels):
         folder = f"m{level}/" if level else ""
@@ -151,7 +151,7 @@ def modules(levels: int, count: str, resource: str = cluster()) -> dict[str, str
 
 
 def wide_modules(levels: int) -> dict[str, str]:
-    """Modules of which each calls the next one twice."""
+    """Return a chain of modules, each of which calls the next one twice."""
     files = {f"m{levels}/main.tf": cluster()}
     for level in range(levels):
         folder = f"m{level}/" if level else ""
@@ -180,12 +180,12 @@ DYNAMIC = """dynamic "linux_os_config" {
 
 
 def script() -> str:
-    """A boot script of 280 MB, as user data has it."""
+    """Return a boot script of 280 MB, compressed and in base64 as in user data."""
     return base64.b64encode(gzip.compress(b"#!/bin/bash\n" + b"echo x\n" * 40_000_000, 9)).decode()
 
 
 def user_data(value: str) -> dict[str, str]:
-    """A launch template of EKS with user data."""
+    """Return a launch template of EKS with user data."""
     return {
         "main.tf": f"""
 resource "aws_eks_cluster" "a" {{
@@ -272,7 +272,7 @@ VARS = "resources: [list.yaml]\nvars:\n- name: V\n  objref: {kind: ConfigMap, na
 
 
 def bases(levels: int, more: str = "", last: str = "resources: [a.yaml]\n") -> dict[str, str]:
-    """Kustomizations of which each takes the next one twice."""
+    """Return a chain of kustomizations, each of which includes the next one twice."""
     files = {f"k{levels}/kustomization.yaml": last, f"k{levels}/a.yaml": job("a")}
     for level in range(levels):
         files[f"k{level}/kustomization.yaml"] = f"resources: [../k{level + 1}, ./x]\n{more}"
@@ -357,7 +357,7 @@ SCRIPTS: dict[str, Callable[[], Files]] = {
 
 
 def all_bombs() -> dict[str, tuple[tuple[str, ...], Callable[[], Files]]]:
-    """All bombs by name: the command and what makes the files."""
+    """Return all bombs by name: the command to run, and the function that makes the files."""
     found: dict[str, tuple[tuple[str, ...], Callable[[], Files]]] = {}
     for name, value in EXPRESSIONS.items():
         found[f"value: {name}"] = (CHECK, partial(expression, value))

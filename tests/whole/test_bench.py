@@ -26,7 +26,7 @@ PEERS: dict[str, list[str]] = {name: [name] for name in ("kubeconform", "kube-sc
 
 @pytest.fixture(scope="module")
 def bench() -> Any:
-    """The script as a module."""
+    """Load scripts/bench as a module."""
     return load_script("bench")
 
 

@@ -39,7 +39,7 @@ _LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 
 
 def fences(text: str) -> list[tuple[str, str]]:
-    """The language and the content of each fence."""
+    """Return the language and the content of each code fence."""
     return [(match[3], match[4]) for match in _FENCE.finditer(text)]
 
 
@@ -56,13 +56,13 @@ def anchors(text: str) -> set[str]:
 
 
 def links(text: str) -> list[str]:
-    """The targets of all links; what is code has none."""
+    """Return the targets of all links outside of code."""
     bare = _SPAN.sub("code", _FENCE.sub("", text))
     return [match[1] for match in _LINK.finditer(bare)]
 
 
 def broken(path: Path) -> Iterator[str]:
-    """The links of a page that lead nowhere."""
+    """Yield the links of a page that lead nowhere."""
     for target in links(path.read_text()):
         if re.match(r"[a-z]+:", target):
             continue
@@ -79,7 +79,7 @@ _ENDS = ("|", "&&", "||", ";", ">", "2>", "#", "-->")
 
 
 def calls(text: str) -> Iterator[str]:
-    """The arguments of each call of kcheck, in fences and in code within the text."""
+    """Yield the arguments of each kcheck command in fences and in inline code."""
     spans = [match[2] for match in _SPAN.finditer(_FENCE.sub("", text))]
     lines = [line for _, content in fences(text) for line in content.replace("\\\n", " ").splitlines()]
     for line in [*spans, *lines]:
@@ -121,7 +121,7 @@ def wrong(call: str) -> str:
 
 
 def commands_in(text: str) -> list[str]:
-    """The calls of kcheck that name what does not exist."""
+    """Return the kcheck commands that use an unknown command or option."""
     return [f"kcheck {call}: {problem}" for call in calls(text) if (problem := wrong(call))]
 
 
@@ -190,7 +190,7 @@ def test_all_settings_have_an_example() -> None:
 
 
 def reachable(start: Path) -> set[Path]:
-    """The pages that one comes to from a page by links."""
+    """Return the pages that links lead to from a page, directly or through others."""
     found, waiting = {start}, [start]
     while waiting:
         path = waiting.pop()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def script() -> Any:
-    """The script as a module."""
+    """Load scripts/ecosystem as a module."""
     return load_script("ecosystem")
 
 

@@ -40,7 +40,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def golden(name: str, text: str) -> None:
-    """Compare with a golden file; KCHECK_UPDATE=1 writes it, for a person to read."""
+    """Assert that a text equals a golden file; KCHECK_UPDATE=1 writes the file instead, for a person to read."""
     path = GOLDEN / name
     if os.environ.get("KCHECK_UPDATE"):
         path.parent.mkdir(exist_ok=True)

@@ -51,13 +51,13 @@ MODULES = {dotted(path): path for path in FILES}
 
 @cache
 def parsed(module: str) -> ast.Module:
-    """The syntax tree of a module, for all tests."""
+    """Return the syntax tree of a module, parsed once for all tests."""
     return ast.parse(MODULES[module].read_text())
 
 
 @cache
 def nodes(module: str) -> list[ast.AST]:
-    """All nodes of the syntax tree of a module."""
+    """Return all nodes of a module's syntax tree."""
     return list(ast.walk(parsed(module)))
 
 
@@ -67,7 +67,7 @@ def calls(module: str) -> Iterator[ast.Call]:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    """The modules of the house that a module names in its imports, those for types included."""
+    """Return the modules of kcheck that a module imports, also for types only."""
     found: set[str] = set()
     for node in nodes(module):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "kcheck":
@@ -78,7 +78,7 @@ def imports(module: str) -> frozenset[str]:
 
 
 def reached(module: str) -> set[str]:
-    """All modules that a module needs, also through others."""
+    """Return the modules that a module imports, directly or through others."""
     found: set[str] = set()
     todo = [module]
     while todo:
@@ -93,7 +93,7 @@ def package(module: str) -> str:
 
 
 def modules(packages: Iterable[str] = RANKS, *, but: Iterable[str] = ()) -> Iterator[str]:
-    """The modules of some packages, without those named in `but`."""
+    """Yield the modules of some packages, except for those in `but`."""
     return (name for name in MODULES if package(name) in packages and name not in but)
 
 
@@ -196,7 +196,7 @@ OF_A_CLOUD = {
 
 
 def of_clouds(module: str) -> list[str]:
-    """The strings of a module that belong to one cloud, docstrings aside."""
+    """Return the strings of a module that belong to one cloud, except for docstrings."""
     docs = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
     constants = (node for node in nodes(module) if isinstance(node, ast.Constant) and id(node) not in docs)
     found = (str(node.value).replace("\\", "") for node in constants)
@@ -217,7 +217,7 @@ GUARDS = {"_MOST", "_DEPTH", "MOST"}
 
 
 def numbers(module: str) -> Iterator[int]:
-    """The integers that a module is written with, bounds of what is read aside."""
+    """Yield the integers written in a module, except for limits on what is read."""
     for line in parsed(module).body:
         if not (isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) in GUARDS):
             found = (node.value for node in ast.walk(line) if isinstance(node, ast.Constant))
@@ -271,7 +271,7 @@ def test_modules_listed_as_reading_by_themselves_do_read() -> None:
 
 
 def reads(module: str) -> set[str]:
-    """Yield what a module opens or runs by itself."""
+    """Return the functions that open files or run programs and that a module uses."""
     used = {ast.unparse(node) for node in nodes(module) if isinstance(node, ast.Attribute)}
     return READS & (used | {ast.unparse(call.func) for call in calls(module)})
 
@@ -283,7 +283,7 @@ BYTES_PATTERNS = {"engine.suppressions"}
 
 
 def bytes_patterns(module: str) -> Iterator[str]:
-    """Calls of `re` with a pattern of bytes."""
+    """Yield the calls of `re` with a bytes pattern."""
     for call in calls(module):
         if call.args and ast.unparse(call.func).startswith("re."):
             for part in ast.walk(call.args[0]):
@@ -305,7 +305,7 @@ SYNTAX_OF_WORDS = {"text.syntax.cel", "text.syntax.cel_tree"}
 
 
 def spellings(module: str) -> Iterator[str]:
-    """Parsers that a module of words imports, and the bytes of sources that it reads."""
+    """Yield the parsers that a module of words imports, and the bytes of sources that it reads."""
     allowed = {"text.syntax.yaml"} if module == "engine.words.raw_tree" else SYNTAX_OF_WORDS
     yield from {name for name in imports(module) if name.startswith("text.syntax.")} - allowed
     for node in nodes(module):
@@ -389,7 +389,7 @@ def unclear_docstrings(module: str) -> Iterator[str]:
 
 
 def is_command(node: ast.AST) -> bool:
-    """Whether a function is a command, whose docstring is its help."""
+    """Return whether a function is a command, whose docstring is its help."""
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
     return any(re.match(r"\w+\.(?:command|group)\(", ast.unparse(one)) for one in decorators)
 

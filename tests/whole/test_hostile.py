@@ -54,7 +54,7 @@ spec:
 
 
 def status(*arguments: str) -> int:
-    """The exit status of a command, which fails in no other way."""
+    """Return the exit status of a command; assert that it neither crashes nor exits with 3."""
     run = CliRunner().invoke(cli, list(arguments))
     assert run.exception is None or isinstance(run.exception, SystemExit), repr(run.exception)
     assert run.exit_code != 3, run.output

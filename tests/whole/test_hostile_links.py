@@ -61,14 +61,14 @@ def listing(folder: Path) -> dict[str, bytes | None]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository `work`, and a folder `victim` beside it."""
+    """Return a folder with a repository `work`, the working directory, and a folder `victim` beside it."""
     written(tmp_path, {"work/infra/main.tf": cluster(), "victim/x": "x"})
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path
 
 
 def prepare(name: str) -> None:
-    """Make what a command needs: the folder of a report, and a baseline with an entry that is gone."""
+    """Prepare what a command needs: the folder of a report, or a baseline with an outdated entry."""
     if name == "report in a folder":
         os.mkdir("out")
     if name == "prune":

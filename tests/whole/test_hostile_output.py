@@ -112,7 +112,7 @@ RUNS = [
 
 
 def commands(group: click.Group, above: str = "") -> Iterator[tuple[str, click.Command]]:
-    """All commands that print something of their own, by the words that call them."""
+    """Yield all commands that print something of their own, by the words that call them."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -133,7 +133,7 @@ def test_every_command_is_run_in_every_format() -> None:
 
 @pytest.fixture
 def tree(write: Write) -> Path:
-    """Files of which every name, path, comment and value is hostile."""
+    """Write files in which every name, path, comment and value is hostile."""
     folder = write(hostile.TREE)
     (folder / "empty").mkdir()
     with os.fdopen(os.open(os.fsencode(folder) + b"/not-\xff\x9b-unicode.tf", os.O_CREAT | os.O_WRONLY), "w") as file:
@@ -143,7 +143,7 @@ def tree(write: Write) -> Path:
 
 @pytest.fixture(scope="session")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables of a fleet, of two runs, in which all that a stranger may write is hostile."""
+    """Return a fleet of several runs with hostile text in every field that a stranger can write."""
     folder = tmp_path_factory.mktemp("results")
     kept = Kept(str(folder))
     for run, status in ((story.FIRST, CHECKED), (story.SECOND, CHECKED), (story.THIRD, PARTLY)):
@@ -166,7 +166,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _evil(kind: type[_Row], /, **given: object) -> _Row:
-    """A row of a table, hostile where it has text."""
+    """Return a row of a table with hostile text in each text column."""
     hints = get_type_hints(kind)
     return story.filled(kind, **({name: EVIL for name, hint in hints.items() if hint is str} | {
         name: value for name, value in given.items() if name in hints
@@ -175,7 +175,7 @@ def _evil(kind: type[_Row], /, **given: object) -> _Row:
 
 @pytest.fixture(autouse=True)
 def _changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is watched changes twice: files are gone, then all are there again, with others; then nobody watches."""
+    """Make the watched files change twice, then stop the watcher: files are deleted, then written again with others."""
     left = [
         {name: "" for name in hostile.TREE if name.endswith(".tf")},
         hostile.TREE | {f"more/{PATH}.tf": hostile.CLUSTER},
@@ -217,7 +217,7 @@ ANNOTATION = re.compile(r"::(?:error|warning|notice) file=[^:,]+(?:,\w+=[^:,]+)+
 
 
 def assert_inert(data: bytes, *, annotated: bool = False) -> None:
-    """No terminal and no runner acts on a byte, and all that is there is seen."""
+    """Assert that no byte acts on a terminal or a CI runner, and that everything is visible."""
     text = STYLES.sub(b"", data).decode()
     acting = {ascii(one) for one in text if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert acting <= {"'\\n'", "'\\t'"}, acting
@@ -229,7 +229,7 @@ def assert_inert(data: bytes, *, annotated: bool = False) -> None:
 
 
 def assert_valid(command: str, form: str, text: str) -> None:
-    """A document that the readers of its format take, and that holds none of the markup that it shows."""
+    """Assert that readers of a format accept a document, and that it has none of the markup that it shows."""
     if form in ("json", "sarif", "gitlab", "rdjson") or command == "eval":
         json.dumps(json.loads(text), ensure_ascii=False).encode()  # no half of a pair
     elif form in ("junit", "svg"):

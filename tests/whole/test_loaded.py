@@ -22,7 +22,7 @@ pytestmark = pytest.mark.medium
 
 
 def loaded(*arguments: str, cwd: Path) -> set[str]:
-    """The modules that a run of kcheck imports, by their first name, or kcheck's own in full."""
+    """Return the modules that a run of kcheck imports: kcheck's own by full name, others by package."""
     code = (
         "import sys\n"
         "from kcheck.commands.cli import main\n"

@@ -34,7 +34,7 @@ FIXED = settings(
 
 
 def drawn(number: int) -> Sample:
-    """A folder that was changed, the same for a number."""
+    """Return a folder with random changes, the same for a number."""
     random = Random(number)
     return mutations.mutated(random.choice(SMALL), random)
 

@@ -31,7 +31,7 @@ LOCK = (ROOT / "constraints.txt").read_text()
 
 @pytest.fixture(scope="module")
 def hook() -> ModuleType:
-    """The hook that builds a wheel."""
+    """Load the hook that builds a wheel."""
     pytest.importorskip("hatchling")
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None

@@ -131,7 +131,7 @@ def test_progress_is_not_written_to_files_and_pipes(quiet: bool, monkeypatch: py
 
 
 def completed(words: str, last: str) -> list[str]:
-    """Return the completions after some words."""
+    """Return the shell completions of a word after some words."""
     environment = {
         "_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": f"kcheck {words} {last}".rstrip(), "COMP_CWORD": str(len(words.split()) + 1),
     }  # fmt: skip

@@ -25,13 +25,13 @@ _OFF = 0.15
 
 
 def minutes(cell: str) -> tuple[float, float] | None:
-    """The bounds of a time in minutes, of a cell of the table."""
+    """Return the bounds of a time in a cell of the table, in minutes."""
     found = re.fullmatch(r"`?(?:about )?(\d+)(?: to (\d+))? min`?", cell)
     return (float(found[1]), float(found[2] or found[1])) if found else None
 
 
 def off(published: str, printed: str) -> str:
-    """Return the distance of a range from a published one in per cent, as in the table."""
+    """Return the distance of a range from a published one in percent, as the table prints it."""
     theirs, ours = (
         [float(text.replace(",", "")) for text in re.findall(r"\d[\d,.]*", cell.partition(" of ")[0])]
         for cell in (published, printed)

@@ -35,7 +35,7 @@ NOTES = load_script("release-notes")
 
 
 def variants(job: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Matrix values of a job, each by its name; what `include` adds, too."""
+    """Yield the matrix values of a job, each with its name, and those that `include` adds."""
     matrix = dict(job.get("strategy", {}).get("matrix", {}))
     yield from matrix.pop("include", [])
     for name, values in matrix.items():
@@ -43,7 +43,7 @@ def variants(job: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def commands(job: dict[str, Any]) -> Iterator[str]:
-    """Commands of a job, once for each value of the variables in them."""
+    """Yield the commands of a job, once for each value of the matrix variables in them."""
     for step in job["steps"]:
         command = step.get("run", "")
         for name, value in step.get("env", {}).items():

@@ -38,10 +38,11 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = MappingProxyType({
 
 
 def evaluate(text: str, data: Mapping[str, object]) -> object:
-    """Evaluate an expression of a policy.
+    """Return the value of an expression in a policy.
 
     Raises:
         RuntimeError: it fails.
+
     """
     env = environment(VARIABLES, tuple(FUNCTIONS.items()))
     value = env.compile(text).eval(env.Activation({name: data.get(name) for name in VARIABLES}))
@@ -52,7 +53,7 @@ def evaluate(text: str, data: Mapping[str, object]) -> object:
 
 
 def refusals(policy: Manifest, item: Manifest, values: Mapping[str, str]) -> list[str]:
-    """List the messages of a policy about an object; none if it accepts or does not match the object."""
+    """Return the messages of a policy that refuses an object; none if it accepts or does not match the object."""
     spec: Any = policy["spec"]
     if not _matches(spec["matchConstraints"]["resourceRules"], item):
         return []

@@ -32,13 +32,13 @@ ALL = Parameters(dict.fromkeys(table.table()["parameters"], ""), {})
 
 @cache
 def every() -> export.Selection:
-    """Policies of all rules with all parameters."""
+    """Return the policies of all rules, with all parameters set."""
     return export.select(Config(), (), ALL, info=True)
 
 
 @cache
 def policies() -> tuple[Policy, ...]:
-    """Policies of all selections."""
+    """Return the policies of three exports: with all parameters and infos, with all parameters, with none."""
     others = (export.select(Config(), (), parameters) for parameters in (ALL, None))
     return (*every().policies, *(policy for other in others for policy in other.policies))
 

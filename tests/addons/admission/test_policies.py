@@ -34,14 +34,14 @@ UNKNOWN = {("gang-missing", 2), ("slots-do-not-match-gpus", 2)}
 
 
 def objects(files: Mapping[str, str]) -> Iterator[dict[str, object]]:
-    """The manifests among some files."""
+    """Yield the Kubernetes objects in those files that are YAML."""
     for name, text in files.items():
         if name.endswith((".yaml", ".yml")):
             yield from (one for one in yaml.safe_load_all(text) if isinstance(one, dict) and "metadata" in one)
 
 
 def said(rule: Rule, files: Mapping[str, str], example: Example) -> list[str] | None:
-    """Return the policy messages of a rule about some files, with their values; None if it has no policy."""
+    """Return the messages of a rule's policy about the objects of an example; None if the rule has no policy."""
     config = replace(settings.load(["."]), nodes={"": example.nodes} if example.nodes else {})
     values = read(Tree(["."]), config).values
     policy = policies.of_rule(rule, frozenset(values), info=True)

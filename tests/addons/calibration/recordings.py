@@ -17,7 +17,7 @@ _BEGIN = 1_795_000_000
 
 
 def simulated(case: Case) -> _Simulation:
-    """A run that is over, with its nodes."""
+    """Run a simulation to its end and return it with its nodes."""
     run = _Simulation(case)
     run.run()
     return run
@@ -29,7 +29,7 @@ def start(node: Node) -> float:
 
 
 def as_events(run: _Simulation, *, new_api: bool = False) -> str:
-    """Print the events of a run as kubectl does, in core/v1 or events.k8s.io/v1."""
+    """Return the events of a run as `kubectl get events` prints them, in core/v1 or events.k8s.io/v1."""
     items: list[dict[str, object]] = []
 
     def add(time: float, reason: str, kind: str, name: str, message: str, source: str) -> None:
@@ -103,7 +103,7 @@ def as_events(run: _Simulation, *, new_api: bool = False) -> str:
 
 
 def as_answer(run: _Simulation, step: int = 15) -> str:
-    """Return Prometheus' answer for a run, with samples `step` seconds apart."""
+    """Return Prometheus' reply about a run, with samples `step` seconds apart."""
     cloud, nodes = run.cloud, run.fleet.nodes
     end = max(node.gone for node in nodes)
     series: dict[tuple[tuple[str, str], ...], list[list[object]]] = {}
@@ -140,7 +140,7 @@ def _registered(run: _Simulation, time: float) -> int:
 
 
 def as_table(run: _Simulation) -> str:
-    """The nodes of a run as CSV."""
+    """Return the nodes of a run as CSV, one node a row."""
     lines = [
         "# one row a node",
         "launched,registered,ready,pod_bound,pod_running,pod_succeeded,delete_asked,delete_answered,gone",

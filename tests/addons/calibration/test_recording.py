@@ -93,7 +93,7 @@ spec:
 
 
 def recorded(text: str, loops: str | None = None) -> dict[str, float]:
-    """The delays of a recording: seconds, rates and shares, as its section has them."""
+    """Return the delays measured from a recording, as its `simulation` section would set them."""
     recording = read.read_text(text, loops)
     found = yaml.safe_load(measures.as_section([recording], measures.measures(recording)))["simulation"]
     return {name: float(exact_seconds(value)) if isinstance(value, str) else value for name, value in found.items()}
@@ -107,7 +107,7 @@ def record(*arguments: str, stdin: str | bytes | None = None) -> tuple[int, str,
 
 @cache
 def cloud() -> Cloud:
-    """A cloud none of whose delays is that of a profile."""
+    """Return a cloud whose delays all differ from those of the profiles."""
     eks = parameters.cloud_parameters("eks", parameters.loop_times(36)[1])
     return replace(
         eks, boot=95, boot_sigma=0.05, stragglers=0, lost=0, launch_rate=4, pod_rate=1.5, pull=22, delete_call=1.2,
@@ -122,7 +122,7 @@ def course() -> _Simulation:
 
 
 def of_cloud(*names: str, within: float = 0.05) -> dict[str, object]:
-    """Return the delays that a recording of the run should have."""
+    """Return the delays that a recording of this cloud should give, each within 5 % or `within`."""
     return {name: pytest.approx(getattr(cloud(), FIELDS[name]), rel=within) for name in names}
 
 

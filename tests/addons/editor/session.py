@@ -28,13 +28,16 @@ _CODE = "from kcheck.commands.cli import main; main()"
 
 
 def in_thread(session: Coroutine[object, object, None]) -> None:
-    """Run a session to its end, in a thread: another test may have left a loop in this one, as Playwright does."""
+    """Run a coroutine to its end, in a thread of its own.
+
+    Another test, such as one with Playwright, may have left an event loop in this thread.
+    """
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, session).result()
 
 
 def capabilities(**left_out: bool) -> types.ClientCapabilities:
-    """Return the capabilities of a new editor without those left out."""
+    """Return the capabilities of a current editor, without those in `left_out`."""
     able = {"versioned", "annotated", "snippets", "creates", "resolves", "disabled", "shows"} - left_out.keys()
     return types.ClientCapabilities(
         workspace=types.WorkspaceClientCapabilities(
@@ -63,7 +66,10 @@ def capabilities(**left_out: bool) -> types.ClientCapabilities:
 
 
 class Editor:
-    """A client with some open buffers. It edits text as code units of UTF-16, as the protocol has it."""
+    """A client of the language server with open buffers.
+
+    It counts columns in UTF-16 code units, as the protocol does.
+    """
 
     def __init__(self, client: LanguageClient, folder: Path) -> None:
         self.client = client
@@ -80,7 +86,7 @@ class Editor:
         return uri_of(str(self.folder / name))
 
     def open(self, name: str) -> str:
-        """Open a file in a buffer."""
+        """Open a file in a buffer and return its URI."""
         text = (self.folder / name).read_bytes().decode()
         address = self.uri(name)
         self.buffers[address], self.versions[address] = text, 1
@@ -89,7 +95,7 @@ class Editor:
         return address
 
     def type(self, address: str, text: str) -> None:
-        """Change a whole buffer."""
+        """Replace the text of a buffer."""
         self.buffers[address] = text
         self.versions[address] += 1
         document = types.VersionedTextDocumentIdentifier(uri=address, version=self.versions[address])
@@ -97,7 +103,7 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
     async def rules(self, address: str, wanted: str, *, gone: bool = False) -> list[types.Diagnostic]:
-        """Wait until a rule is found in a file, or not any more; gives what is found."""
+        """Wait until a rule is reported in a file, or with `gone` until it no longer is; return the diagnostics."""
 
         def is_there() -> bool:
             return any(one.code == wanted for one in self.found.get(address, ())) != gone and address in self.found
@@ -110,7 +116,7 @@ class Editor:
         self, address: str, place: types.Range, only: Sequence[str] | None = None,
         shown: Sequence[types.Diagnostic] = (),
     ) -> list[types.CodeAction]:  # fmt: skip
-        """The actions at a place; they are invoked, not shown by themselves."""
+        """Request the code actions at a range, as if the user asked for them, and return them."""
         context = types.CodeActionContext(list(shown), only, types.CodeActionTriggerKind.Invoked)
         params = types.CodeActionParams(types.TextDocumentIdentifier(address), place, context)
         found = await asyncio.wait_for(self.client.text_document_code_action_async(params), PATIENCE)
@@ -128,7 +134,7 @@ class Editor:
         return action
 
     def make(self, edit: types.WorkspaceEdit) -> None:
-        """Make an edit of the workspace: in buffers where files are open, on disk elsewhere."""
+        """Apply a workspace edit: to buffers where files are open, on disk elsewhere."""
         for address, plain in (edit.changes or {}).items():
             self._edit(address, plain)
         for change in edit.document_changes or ():
@@ -152,7 +158,7 @@ class Editor:
 
 
 def applied(text: str, edits: Sequence[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit]) -> str:
-    """A text after some edits, whose positions are those of the text before them."""
+    """Return a text with some edits applied; their positions refer to the text before the edits."""
     lines = text.split("\n")
 
     def offset(at: types.Position) -> int:
@@ -168,13 +174,13 @@ def applied(text: str, edits: Sequence[types.TextEdit | types.AnnotatedTextEdit 
 
 
 def _filled(snippet: str) -> str:
-    """Fill in a snippet as if nothing is typed at its places."""
+    """Return a snippet as text, with nothing typed at its placeholders."""
     assert snippet.count("$0") == 1
     return re.sub(r"\\(.)", r"\1", snippet.replace("$0", ""))
 
 
 def _converter() -> Converter:
-    """How messages become values; that of the library takes an action with a command for a command."""
+    """Return a converter of messages; the library's own mistakes a code action with a command for a command."""
     make: Callable[[], Converter] = default_converter
     made = make()
 
@@ -189,7 +195,7 @@ def _converter() -> Converter:
 
 @asynccontextmanager
 async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> AsyncIterator[Editor]:
-    """An editor with a folder."""
+    """Yield an editor that has opened a folder."""
     client = LanguageClient("test", "1", converter_factory=_converter)
     own = Editor(client, folder)
 
@@ -247,7 +253,7 @@ async def editor(folder: Path, able: types.ClientCapabilities | None = None) -> 
 
 
 def run(folder: Path, story: Callable[[Editor], Awaitable[None]], able: types.ClientCapabilities | None = None) -> None:
-    """A story of an editor in a folder."""
+    """Run a test's coroutine with an editor that has opened a folder."""
 
     async def told() -> None:
         async with editor(folder, able) as own:

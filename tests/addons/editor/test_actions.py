@@ -52,17 +52,17 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 def snapshot(config: Config | None = None, folder: str = ".") -> Snapshot:
-    """The state of a folder."""
+    """Return a snapshot of a folder after a check."""
     tree, config = Tree([folder]), config or Config()
     return Snapshot(os.path.abspath(folder), tree, config, linter.run(tree, config), {})
 
 
 def quiet(_: str) -> None:
-    """Tell nobody."""
+    """Ignore a progress message."""
 
 
 def made(state: Snapshot, plan: Plan) -> dict[str, bytes]:
-    """The files of a plan after an editor has made its edits."""
+    """Return the files of a plan as they are after an editor applied its edits."""
     assert plan.refusal == ""
     texts = {uri(os.path.abspath(file.path)): file for file in plan.files}
     result = {}

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def act(monkeypatch: pytest.MonkeyPatch) -> Act:
-    """Have the watcher do something each time that it would sleep, and give up when nothing is left to do."""
+    """Return a function that queues actions.
+
+    The watcher runs one action instead of each sleep, and times out after the last.
+    """
 
     def set_actions(*actions: Callable[[], object]) -> None:
         left = list(actions)
@@ -36,7 +39,7 @@ def act(monkeypatch: pytest.MonkeyPatch) -> Act:
 
 
 def nothing() -> None:
-    """A look at which nothing has changed."""
+    """Do nothing: the action of a poll that finds no change."""
 
 
 def test_changed_new_and_deleted_files_are_noticed(write: Write, act: Act) -> None:

@@ -24,7 +24,7 @@ Seen = set[tuple[str, str, int, str, str]]
 
 @pytest.fixture(params=["eks-training", "own-rules"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of an example; every run shows a part first, however short it is."""
+    """Return a copy of an example in which every check reports a partial result first, however short it is."""
     shutil.copytree(ROOT / "examples" / request.param, tmp_path / "code")
     monkeypatch.chdir(tmp_path / "code")
     monkeypatch.setattr(checker, "_SHORT", -1.0)
@@ -37,7 +37,7 @@ def make() -> Checker:
 
 
 def seen(snapshot: Snapshot) -> Seen:
-    """Return the visible parts of findings."""
+    """Return the visible parts of each finding: rule, place, message, fix or help."""
     return {
         (one.rule, one.span.source.path, one.span.start, one.message, one.fix.title if one.fix else one.help)
         for one in snapshot.result.findings
@@ -45,7 +45,7 @@ def seen(snapshot: Snapshot) -> Seen:
 
 
 def edits(folder: Path) -> list[dict[str, str]]:
-    """Changes of all kinds of files: numbers, names, lines that are gone."""
+    """Return edited versions of a folder's files: with other numbers, other names, missing lines."""
     result = []
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".tf", ".tfvars", ".yaml"):

@@ -21,7 +21,7 @@ from tests.places import ROOT
 
 @pytest.fixture(scope="module")
 def state() -> Snapshot:
-    """The state of an example."""
+    """Return the snapshot of an example after a check."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT / "examples" / "eks-training")
         tree, config = Tree(["."]), Config()
@@ -34,18 +34,18 @@ def _folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def at(text: str, state: Snapshot | None = None, path: str = "kcheck.yaml") -> Completions:
-    """Complete the text at the bar."""
+    """Return the completions at the bar `|` in a text."""
     found = completions(text.replace("|", "", 1), path, text.index("|"), state)
     return found or Completions(0, 0, [])
 
 
 def labels(text: str, state: Snapshot | None = None, path: str = "kcheck.yaml") -> list[str]:
-    """The names of what can stand at the bar, in the order of an editor."""
+    """Return the labels of the completions at the bar `|`, in the order of an editor."""
     return [one.label for one in sorted(at(text, state, path).items, key=lambda one: (one.rank, one.label))]
 
 
 def chosen(text: str, label: str, state: Snapshot | None = None) -> str:
-    """The text after one of these was chosen."""
+    """Return the text after the completion with this label was chosen."""
     found = at(text, state)
     (one,) = (one for one in found.items if one.label == label)
     plain = text.replace("|", "", 1)

@@ -50,7 +50,7 @@ ALL = types.Range(types.Position(0, 0), types.Position(10_000, 0))
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a cluster, and with text before the place that is longer in bytes than in columns."""
+    """Return a folder with a cluster, whose text before the edited place has more bytes than columns."""
     (tmp_path / "main.tf").write_text(CLUSTER, encoding="utf-8")
     return tmp_path
 
@@ -290,7 +290,7 @@ WITHIN = 60
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
-    """The state of an empty folder."""
+    """Return the snapshot of an empty folder."""
     monkeypatch.chdir(tmp_path)
     tree = Tree(["."])
     return Snapshot(str(tmp_path), tree, Config(), linter.run(tree, Config()), {})

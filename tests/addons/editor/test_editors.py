@@ -29,7 +29,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with the example for EKS; `kcheck` is in PATH, and the user has no settings."""
+    """Return a repository with the EKS example; `kcheck` is in PATH, and the user has no settings."""
     folder = tmp_path / "repository"
     shutil.copytree(ROOT / "examples" / "eks-training", folder)
     (folder / ".git").mkdir()
@@ -42,7 +42,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def snippet(name: str) -> str:
-    """The configuration for an editor, as it is printed."""
+    """Return the configuration that docs/editors.md prints for an editor."""
     text = (ROOT / "docs" / "editors.md").read_text()
     found = re.search(rf"^<!-- {re.escape(name)} -->\n```\w+\n(.*?)^```\n<!-- /", text, re.MULTILINE | re.DOTALL)
     assert found is not None, name
@@ -50,7 +50,7 @@ def snippet(name: str) -> str:
 
 
 def installed(program: str, *arguments: str) -> tuple[str, tuple[int, ...]]:
-    """An editor and its version."""
+    """Return the path of an editor and its version; skip the test if it is not installed."""
     path = shutil.which(program)
     if path is None:
         pytest.skip(f"{program} is not installed")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def labels(state: Snapshot, name: str) -> list[tuple[int, str]]:
-    """The lines and texts of the hints of a file."""
+    """Return the inlay hints of a file, as line number and label."""
     source = file(state, name)
     return [(source.line_number(hint.offset), hint.label) for hint in hints(state, source, 0, len(source.data))]
 

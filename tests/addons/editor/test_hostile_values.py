@@ -26,7 +26,7 @@ LINK = re.compile(r"(?<!\\)\[(?:\\.|[^\]\\])*\]\(([^)\s]*)\)")
 
 
 def plain(text: str) -> str:
-    """Markdown without its code and its links, whose addresses are checked."""
+    """Return Markdown without its code and links; assert that each link is a file or a page of kcheck."""
     text = CODE.sub("", text)
     for address in LINK.findall(text):
         assert address.startswith(("file:///", "https://github.com/kcheck/"))

@@ -28,12 +28,12 @@ EXAMPLES = ("eks-training", "gke-training", "aks-training", "ack-training", "sel
 
 @pytest.fixture(scope="module")
 def states() -> dict[str, Snapshot]:
-    """The examples, each checked once."""
+    """Return the snapshots of the examples, each checked once."""
     return {name: snapshot(str(ROOT / "examples" / name)) for name in EXAMPLES}
 
 
 def said(state: Snapshot, name: str, mark: str, within: str = "") -> str:
-    """Return the hover text of a place, empty if there is none."""
+    """Return the hover text at a mark in a file; empty if there is none."""
     source = file(state, name)
     found = hover(state, source, offset(source, mark, within or mark))
     return found.text if found is not None else ""

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The EKS example, which an editor may change."""
+    """Return a copy of the EKS example that an editor may change."""
     target = tmp_path / "eks"
     shutil.copytree(ROOT / "examples" / "eks-training", target)
     return target
 
 
 def place(own: Editor, address: str, mark: str) -> types.Position:
-    """Return the position of the last character of a part of a buffer."""
+    """Return the position of the last character of a mark in a buffer."""
     text = own.buffers[address]
     at = text.index(mark) + len(mark) - 1
     line = text.count("\n", 0, at)

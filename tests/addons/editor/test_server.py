@@ -35,7 +35,7 @@ RULE = "free-control-plane"
 
 
 async def until(own: Editor, address: str, line: int) -> None:
-    """Wait until the rule is found in a line, counted from 0."""
+    """Wait until the rule is reported in a line, counted from 0."""
 
     def is_there() -> bool:
         return any(one.code == RULE and one.range.start.line == line for one in own.found[address])
@@ -115,7 +115,7 @@ def test_progress_of_the_first_check_is_shown_if_the_editor_supports_it(tmp_path
 
 
 class Server:
-    """An editor's side of progress, without an editor."""
+    """A server that records the progress messages sent to it, instead of an editor."""
 
     def __init__(self) -> None:
         window = types.WindowClientCapabilities(work_done_progress=True)

@@ -56,7 +56,7 @@ PAID = CLUSTER.replace("Free", "Standard")
 
 
 class Watch:
-    """A running `kcheck watch`, whose lines are waited for."""
+    """A running `kcheck watch`, and a queue of the lines that it prints."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -73,7 +73,7 @@ class Watch:
         self.lines.put(None)
 
     def until(self, wanted: str) -> str:
-        """Return the output up to a line that matches a pattern."""
+        """Return the output up to the first line that matches a pattern; fail if none comes in time."""
         found = ""
         while True:
             try:
@@ -88,7 +88,7 @@ class Watch:
 
 @pytest.fixture
 def watch(tmp_path: Path) -> Iterator[Callable[..., Watch]]:
-    """Starts `kcheck watch`, and ends it."""
+    """Yield a function that starts `kcheck watch`; end all that were started."""
     started: list[Watch] = []
 
     def start(*arguments: str) -> Watch:
@@ -132,7 +132,10 @@ def test_watch_prints_new_and_gone_findings_as_files_change(write: Write, watch:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """Runs `kcheck watch` here: at each wait the next thing is done, and Ctrl-C after the last one."""
+    """Return a function that runs `kcheck watch` in this process.
+
+    Each wait performs the next of some actions; after the last one comes Ctrl-C.
+    """
 
     def run(*arguments: str, then: tuple[Callable[[], list[str]], ...] = (), status: int = 0) -> str:
         left = list(then)

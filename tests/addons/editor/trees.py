@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 
 
 def snapshot(folder: str = ".", config: Config | None = None) -> Snapshot:
-    """The state of a folder as it is on disk."""
+    """Return the snapshot of a folder after a check of the files on disk."""
     checker = Checker(system.real_path(folder), lambda _: config or Config())
     return list(checker.check({}))[-1]
 
 
 def sources(state: Snapshot) -> Iterator[Source]:
-    """The files of a snapshot in the order of their paths."""
+    """Yield the files of a snapshot, sorted by path."""
     found = (source for source in state.tree.sources.values() if source is not None)
     yield from sorted(found, key=lambda source: source.path)
 
 
 def file(state: Snapshot, name: str) -> Source:
-    """The file of a snapshot whose path ends with a name."""
+    """Return the file of a snapshot whose path ends with a name."""
     return next(source for source in sources(state) if source.path.endswith(name))
 
 
 def offset(source: Source, mark: str, within: str = "") -> int:
-    """Return the offset of `within` inside the only `mark`."""
+    """Return the offset of `within` inside of `mark`, which must occur exactly once in the file."""
     assert source.data.count(mark.encode()) == 1
     return source.data.index(mark.encode()) + mark.encode().index(within.encode())
 
 
 def shown(span: Span) -> str:
-    """A place as tests name it."""
+    """Return a span as FILE:LINE."""
     return f"{span.source.path.rpartition('/')[2]}:{span.begin.line}"

@@ -29,7 +29,7 @@ _PATIENCE = 60.0
 
 
 def small(folder: Path) -> Path:
-    """A repository that takes no time."""
+    """Write a repository that is checked at once, and return its folder."""
     folder.mkdir(parents=True)
     (folder / "main.tf").write_text(
         'resource "google_container_cluster" "main" {\n  name     = "main"\n  location = "us-central1"\n}\n'
@@ -40,7 +40,7 @@ def small(folder: Path) -> Path:
 
 
 def slow(folder: Path, objects: int = 700) -> Path:
-    """A repository that takes a second or more: it has that many objects."""
+    """Write a repository that takes a second or more to check, because of its many Deployments."""
     small(folder)
     for part in range(0, objects, 100):
         (folder / f"{part}.yaml").write_text("".join(map(_deployment, range(part, min(part + 100, objects)))))
@@ -57,7 +57,7 @@ def _deployment(number: int) -> str:
 
 
 def start(arguments: Iterable[str], folder: Path, **variables: str) -> subprocess.Popen[str]:
-    """The command, in a folder; a process group of its own, as a terminal gives to it."""
+    """Start kcheck in a folder, in a process group of its own as a terminal would."""
     return subprocess.Popen(
         [*COMMAND, *arguments], cwd=folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | variables, process_group=0,
@@ -65,7 +65,7 @@ def start(arguments: Iterable[str], folder: Path, **variables: str) -> subproces
 
 
 def start_code(code: str, *arguments: str, folder: Path, **variables: str) -> subprocess.Popen[str]:
-    """Python code, in a folder."""
+    """Start Python code in a folder."""
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code, *arguments], cwd=folder, text=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ | variables,
@@ -73,14 +73,14 @@ def start_code(code: str, *arguments: str, folder: Path, **variables: str) -> su
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """The command, until its end."""
+    """Run kcheck in a folder to its end."""
     with start(arguments, folder) as process:
         output, errors = process.communicate(timeout=_PATIENCE * 2)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 def wait_for(what: Callable[[], T | Literal[False] | None]) -> T:
-    """Wait until something is so; what it is."""
+    """Wait until a function returns something true, and return that."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if found := what():
@@ -90,7 +90,7 @@ def wait_for(what: Callable[[], T | Literal[False] | None]) -> T:
 
 
 def children(process: int) -> list[int]:
-    """The processes that a process has started, from all of its threads."""
+    """Return the child processes of a process, of all of its threads."""
     found: list[int] = []
     try:
         for task in (Path("/proc") / str(process) / "task").iterdir():
@@ -101,13 +101,13 @@ def children(process: int) -> list[int]:
 
 
 def checking(process: int, name: str = "") -> int | None:
-    """A process below a process that checks a repository now, that of a name if given: it is in its folder."""
+    """Return a process that checks a repository below this one (the repository `name` if given), or None."""
     servers = (one for one in children(process) if b"multiprocessing.forkserver" in _command(one))
     return next((child for one in servers for child in children(one) if name in ("", _folder(child))), None)
 
 
 def _folder(process: int) -> str:
-    """The name of the folder that a process works in."""
+    """Return the name of a process's working directory."""
     try:
         return (Path("/proc") / str(process) / "cwd").readlink().name
     except OSError:
@@ -122,7 +122,7 @@ def _command(process: int) -> bytes:
 
 
 def is_gone(process: int) -> bool:
-    """Whether a process has ended."""
+    """Return whether a process has ended."""
     try:
         state = (Path("/proc") / str(process) / "stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

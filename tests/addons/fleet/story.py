@@ -37,7 +37,7 @@ FIRST, SECOND, THIRD = "20261109T060000Z", "20261116T060000Z", "20261123T060000Z
 
 
 def filled(kind: type[_Row], /, **given: object) -> _Row:
-    """A row of a table; what is not given is null, empty or zero."""
+    """Return a row of a table, with null, empty text or zero in the columns that are not given."""
     table = next(name for name, table in TABLES.items() if table.row is kind)
     values = {one.name: None if one.nullable else NOTHING.get(one.type, "") for one in columns(table)}
     return msgspec.convert(values | given, kind)
@@ -47,7 +47,7 @@ def ended(
     kept: Kept, name: str, *, owner: str = "", folder: str = "", status: str = CHECKED, rows: Rows | None = None,
     **more: object,
 ) -> Ended:  # fmt: skip
-    """Store the outcome of a repository as a run does."""
+    """Store the outcome of a repository as a run of the fleet does."""
     given = {"status": status, "rows": None if status == FAILED else rows or Rows(), **more}
     outcome = msgspec.convert(given, Outcome, from_attributes=True)
     if not outcome.is_unchanged:
@@ -70,7 +70,7 @@ def write(folder: Path, run: str, found: Sequence[Ended], shared: Iterable[Share
 
 
 def cluster(name: str, *sizes: int, **more: object) -> ClusterRow:
-    """A cluster with what it reaches and its target, or neither."""
+    """Return the row of a cluster that reaches `sizes[0]` of `sizes[1]` nodes, or of one whose reach is unknown."""
     reaches, target = sizes or (None, None)
     stops = reaches is not None and target is not None and reaches < target
     state = "unknown" if reaches is None or target is None else "stops" if stops else "reaches"
@@ -141,10 +141,11 @@ def _shop(reaches: int, findings: list[FindingRow], *, staging: bool = True) -> 
 
 
 def tell(folder: Path) -> None:
-    """Write the three runs.
+    """Write a fleet with three runs.
 
-    trainer reaches less for a higher target, after a week in which it failed, and has moved; serving was serving-old;
-    shop is checked in part; trainer-copy declares the cluster of trainer again; broken never works; retired is gone.
+    trainer reaches less for a higher target, after a week in which it failed, and has moved; serving was named
+    serving-old before; shop is checked in part; trainer-copy declares the same cluster as trainer; broken always fails;
+    retired is gone.
     """
     folder.mkdir()
     kept = Kept(str(folder))

@@ -53,7 +53,7 @@ resource "aws_eks_node_group" "gpu" {
 
 @pytest.fixture
 def repository(write: Write, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The folder of a repository, which the process is in."""
+    """Return the folder of a repository with a cluster, made the working directory."""
     folder = write({"repository/main.tf": CLUSTER}) / "repository"
     monkeypatch.chdir(folder)
     return str(folder)

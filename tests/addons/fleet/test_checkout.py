@@ -30,7 +30,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="links, pipes and names of PO
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A checkout."""
+    """Return a Git checkout with two Terraform files."""
     folder = tmp_path / "repository"
     (folder / "infra").mkdir(parents=True)
     (folder / "main.tf").write_text('module "infra" {}\n')
@@ -45,7 +45,7 @@ def key(folder: Path, settings: Settings = DEFAULT, day: str = DAY) -> str:
 
 
 def changed(top: Path, change: Callable[[], object], settings: Settings = DEFAULT) -> bool:
-    """Whether a change gives a checkout another key."""
+    """Return whether a change gives a checkout another key."""
     before = key(top, settings)
     assert before
     change()

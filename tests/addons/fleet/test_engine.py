@@ -37,7 +37,7 @@ OTHER_KCHECK = "import kcheck.addons.fleet.engine as one; one.code = lambda: 'an
 
 
 class Cluster:
-    """A scheduler that has no kcheck, and workers."""
+    """A Dask cluster for tests: a scheduler that cannot import kcheck, and workers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,7 +47,7 @@ class Cluster:
         wait_for(lambda: "Scheduler at:" in (folder / "scheduler0.log").read_text())
 
     def worker(self, *more: str, before: str = "", threads: int = 1) -> subprocess.Popen[bytes]:
-        """Another worker."""
+        """Start one more worker."""
         how = more or ("--no-nanny",)
         return self._start("worker", self.address, *how, "--nthreads", str(threads), before=before)
 
@@ -85,14 +85,14 @@ def started(folder: Path, workers: int) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One for those tests that leave two workers as they were."""
+    """Yield a cluster for the tests that leave its two workers unchanged."""
     with started(tmp_path_factory.mktemp("cluster"), workers=2) as made:
         yield made
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[Cluster]:
-    """One that a test may break."""
+    """Yield a cluster with one worker, which a test may break."""
     folder = tmp_path / "cluster"
     folder.mkdir()
     with started(folder, workers=1) as made:
@@ -109,7 +109,7 @@ def outcomes(address: str | None, tasks: Iterable[Task], jobs: int = 1) -> dict[
 
 
 def found(outcome: Outcome) -> Outcome:
-    """Return the parts of an outcome that do not depend on time."""
+    """Return an outcome without its times and memory, which differ from run to run."""
     return replace(outcome, seconds=0.0, cpu_seconds=0.0, memory=0)
 
 

@@ -23,7 +23,7 @@ OF_A_RUN = {"run", "seconds", "cpu_seconds", "memory", "is_unchanged"}
 
 
 def made(folder: Path) -> Path:
-    """A folder with quick repositories and a slow one."""
+    """Write a fleet of three quick repositories and a slow one, and return its folder."""
     for name in "abc":
         small(folder / "fleet" / name)
     slow(folder / "fleet" / "slow", 400)
@@ -37,7 +37,7 @@ def fleet(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
-    """Return the findings of an undisturbed run."""
+    """Return the rows of a run that nothing interrupted."""
     folder = made(tmp_path_factory.mktemp("undisturbed"))
     assert run(*COMMAND, folder=folder).returncode == 0
     return rows(folder / "out")
@@ -57,12 +57,12 @@ def rows(folder: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def kept(folder: Path) -> dict[str, int]:
-    """The outcomes of a folder, each with the time at which it was written."""
+    """Return the stored outcomes of a folder: file name and modification time."""
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("outcomes/*.msgpack")}
 
 
 def in_the_middle(process: subprocess.Popen[str], folder: Path) -> list[int]:
-    """The processes of a run that has kept an outcome and checks the slow repository."""
+    """Wait until a run has stored outcomes and checks the slow repository; return its processes."""
     wait_for(lambda: len(kept(folder)) == 3 and checking(process.pid, "slow"))
     own = children(process.pid)
     return [*own, *(child for one in own for child in children(one))]
@@ -112,14 +112,14 @@ def test_a_fleet_run_stopped_at_once_prints_nothing(fleet: Path) -> None:
 
 
 def hears_nothing_of(number: signal.Signals, process: int) -> bool:
-    """Whether a process blocks or ignores a signal."""
+    """Return whether a process blocks or ignores a signal."""
     lines = (line.split() for line in Path(f"/proc/{process}/status").read_text().splitlines())
     masks = [int(line[1], 16) for line in lines if line[0] in ("SigBlk:", "SigIgn:")]
     return any(mask >> (number - 1) & 1 for mask in masks)
 
 
 def has_loaded(process: int, library: str) -> bool:
-    """Whether a process has imported a library, at least in part."""
+    """Return whether a process has imported a library, at least in part."""
     try:
         return library in Path(f"/proc/{process}/maps").read_text()
     except OSError:
@@ -163,7 +163,7 @@ def test_a_check_that_times_out_counts_as_partly_checked(tmp_path: Path) -> None
 
 
 def not_checked(folder: Path) -> dict[str, tuple[str, str]]:
-    """Status and reason of each repository that was not checked, or not to its end."""
+    """Return status and reason of each repository that was not checked completely."""
     with duckdb.connect(str(folder / "out" / "fleet.duckdb"), read_only=True) as database:
         query = "SELECT repository, status, reason FROM repositories WHERE status <> 'checked'"
         return {name: (status, reason) for name, status, reason in database.execute(query).fetchall()}

@@ -31,7 +31,7 @@ print(outcome_of(Task("a", sys.argv[1])).status)
 
 
 def begun(task: Task) -> tuple[threading.Thread, list[Outcome], int]:
-    """Begin a check; return the thread that waits for it, its outcome, and the process that checks."""
+    """Start a check; return the thread that waits for it, the list its outcome goes to, and the checking process."""
     found: list[Outcome] = []
     waiting = threading.Thread(target=lambda: found.append(outcome_of(task)))
     waiting.start()

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the story is told."""
+    """Return the folder of the fleet that story.tell writes."""
     folder = tmp_path_factory.mktemp("fleet") / "out"
     story.tell(folder)
     return folder
 
 
 def rows(folder: Path, name: str, *columns: str) -> list[tuple[Value, ...]]:
-    """The answer to a question, of some columns or of all."""
+    """Return the rows that a named query gives; all of its columns, or those given."""
     found = ask(str(folder), question(name).sql)
     wanted = [found.columns.index(column) for column in columns or found.columns]
     return [tuple(row[index] for index in wanted) for row in found.rows]

@@ -39,7 +39,7 @@ def refused(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a fleet with three runs."""
+    """Return the folder of a fleet with three runs."""
     folder = tmp_path_factory.mktemp("told") / "fleet"
     story.tell(folder)
     return folder
@@ -47,7 +47,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder without runs."""
+    """Return an empty folder for a fleet."""
     path = tmp_path / "fleet"
     path.mkdir()
     return path

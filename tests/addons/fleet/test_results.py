@@ -29,7 +29,7 @@ from tests.places import ROOT
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the story is told."""
+    """Return the folder of the fleet that story.tell writes."""
     story.tell(tmp_path / "out")
     return tmp_path / "out"
 
@@ -44,7 +44,7 @@ def asked_of_duckdb(sql: str) -> list[tuple[object, ...]]:
 
 
 def counts(folder: Path) -> dict[str, int]:
-    """Count the rows of each run in all tables except `runs`."""
+    """Return the number of rows of each run, in all tables except `runs`."""
     every = " UNION ALL ".join(f"SELECT run FROM {name}" for name in TABLES if name != "runs")
     rows = asked(folder, f"SELECT run, count(*) FROM ({every}) GROUP BY run ORDER BY run")
     return {str(run): int(str(count)) for run, count in rows}

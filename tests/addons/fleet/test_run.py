@@ -26,7 +26,7 @@ pytestmark = pytest.mark.smoke
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> list[Repository]:
-    """Three repositories of one file."""
+    """Return three repositories of one file each."""
     for name in "abc":
         (tmp_path / name).mkdir()
         (tmp_path / name / "main.tf").write_text(name)
@@ -34,7 +34,7 @@ def fleet(tmp_path: Path) -> list[Repository]:
 
 
 class Scripted:
-    """An engine whose outcomes are given, by the name of the repository, an attempt each; it notes what it is asked."""
+    """An engine that returns prepared outcomes by repository, one per attempt, and records the tasks."""
 
     jobs = 1
 

@@ -50,7 +50,7 @@ Found = tuple[Repository, list[ClusterRow], list[UseRow]]
 def of(
     repository: str, use: UseRow = QUOTA, said: Surroundings = NOTHING, **cluster: object
 ) -> tuple[Repository, list[ClusterRow], list[UseRow]]:
-    """A repository with a cluster, which has its name, and what that takes."""
+    """Return a repository, its only cluster (of the same name) and one row of what that cluster uses."""
     row = replace(CLUSTER, **{"name": repository, **cluster})
     return Repository(repository, f"/{repository}", surroundings={("", ""): said}), [row], [use]
 

@@ -70,7 +70,7 @@ Uses = "Callable[..., dict[str, UseRow]]"
 
 @pytest.fixture
 def uses(check: Check) -> Callable[..., dict[str, UseRow]]:
-    """The rows by kind, of which there is one each, but for quotas."""
+    """Return a function that checks files and returns the rows of what they use, by kind."""
 
     def of(text: str, config: Config | None = None, **files: str) -> dict[str, UseRow]:
         found = rows_of(check({"main.tf": text} | {f"{name}.yaml": one for name, one in files.items()}, config)).uses

@@ -61,7 +61,7 @@ def init(*arguments: str) -> Result:
 
 
 def proposed(*arguments: str) -> Any:
-    """kcheck.yaml, read as settings are."""
+    """Run `kcheck init --write`; assert that kcheck.yaml is valid, and return its data."""
     result = init("--write", *arguments)
     assert result.exit_code == 0, result.output
     data = yaml.safe_load(Path("kcheck.yaml").read_text())

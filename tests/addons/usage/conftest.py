@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def programs() -> server.Programs:
-    """The binaries."""
+    """Return the paths of the Prometheus binaries; skip the test if one is missing."""
     found = server.programs()
     if found is None:
         pytest.skip(f"{' and '.join(server.BINARIES)} are not in PATH")
@@ -30,7 +30,7 @@ def programs() -> server.Programs:
 
 @pytest.fixture(scope="session")
 def weeks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that the workers of this session share."""
+    """Return a folder that all workers of this test session share."""
     folder = processes.shared_folder(tmp_path_factory, "weeks")
     folder.mkdir(exist_ok=True)
     return folder
@@ -38,7 +38,7 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, list[Week]], Path]:
-    """The blocks of some weeks under a name, all in one Prometheus, which are made once."""
+    """Return a function that writes weeks as blocks of one Prometheus database, once per name."""
 
     def made(name: str, several: list[Week]) -> Path:
         folder = weeks / name
@@ -60,7 +60,7 @@ def blocks(programs: server.Programs, weeks: Path) -> Callable[[str, list[Week]]
 def recordings(
     programs: server.Programs, weeks: Path, blocks: Callable[[str, list[Week]], Path]
 ) -> Callable[[str, list[Week]], list[Path]]:
-    """The recordings of some weeks in one Prometheus, which are made once, as a person makes them."""
+    """Return a function that records weeks with `kcheck usage record`, once per name, and returns the recordings."""
 
     def made(name: str, several: list[Week]) -> list[Path]:
         found = blocks(name, several)

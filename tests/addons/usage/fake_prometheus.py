@@ -41,7 +41,7 @@ CONDITION = re.compile(r'(\w+)(=|!=)"([^"]*)"')
 
 @dataclass
 class Reply:
-    """An answer that is given instead of the right one."""
+    """A reply that the fake server sends instead of the right one."""
 
     status: int = 200
     body: bytes = b""
@@ -52,7 +52,7 @@ class Reply:
 
 @dataclass
 class Request:
-    """A question: its path, its form and its headers."""
+    """A request that the fake server received."""
 
     path: str
     form: dict[str, str]
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass
 class FakePrometheus:
-    """The series by the names of their metrics: labels, and samples by time. `reply` may answer for it."""
+    """A Prometheus that holds series by metric: labels, and samples by time. `reply` may replace its reply."""
 
     series: dict[str, list[tuple[dict[str, str], dict[int, float]]]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
@@ -75,7 +75,7 @@ class FakePrometheus:
         self.series.setdefault(metric, []).append((labels, samples))
 
     def answer(self, request: Request) -> Reply:
-        """The right answer."""
+        """Return the right reply to a request."""
         form = request.form
         if "start" in form and (int(form["end"]) - int(form["start"])) // int(form["step"]) >= 11_000:
             return failure(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries")
@@ -84,7 +84,7 @@ class FakePrometheus:
         return Reply(200, gzip.compress(json.dumps(body).encode(), 1), {"Content-Encoding": "gzip"})
 
     def results(self, request: Request) -> list[dict[str, object]]:
-        """The series of the right answer."""
+        """Return the series of the right reply."""
         form = request.form
         if request.path.endswith("/query"):
             found = self.evaluated(form["query"], [int(form["time"])])
@@ -93,7 +93,7 @@ class FakePrometheus:
         return [{"metric": labels, "values": points} for labels, points in found]
 
     def evaluated(self, query: str, times: list[int]) -> list[tuple[dict[str, str], list[tuple[float, str]]]]:
-        """Evaluate a query at some times."""
+        """Return the result of a query at some times."""
         match = QUERY.fullmatch(query)
         assert match, query
         back = int(match["range"] or 1000 * LOOK_BACK) / 1000
@@ -121,12 +121,12 @@ class FakePrometheus:
 
 
 def selected(labels: Mapping[str, str], where: str) -> bool:
-    """Whether a series is selected."""
+    """Return whether the labels of a series match the conditions of a query."""
     return all((labels.get(name, "") == text) == (sign == "=") for name, sign, text in CONDITION.findall(where))
 
 
 def aggregated(how: str | None, values: list[float]) -> float:
-    """Values of several series as one."""
+    """Aggregate the values of several series by a function's name, `max` by default."""
     if how == "quantile":
         return sorted(values)[int(0.75 * (len(values) - 1))]
     if how == "count":
@@ -135,14 +135,14 @@ def aggregated(how: str | None, values: list[float]) -> float:
 
 
 def failure(status: int, kind: str, text: str, **headers: str) -> Reply:
-    """An error as Prometheus says it."""
+    """Return an error reply in the form of Prometheus."""
     body = {"status": "error", "errorType": kind, "error": text}
     return Reply(status, json.dumps(body).encode(), {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 @contextmanager
 def serving(fake: FakePrometheus, certificate: Path | None = None) -> Iterator[FakePrometheus]:
-    """Answer on a free port of loopback; with a certificate and its key in one file, by TLS."""
+    """Serve a fake Prometheus on a free port of loopback; over TLS if a certificate is given."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

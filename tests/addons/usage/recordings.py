@@ -20,12 +20,12 @@ P5 = {"node_kubernetes_io_instance_type": "p5.48xlarge", "eks_amazonaws_com_node
 
 
 def nowhere(**settings: object) -> World:
-    """A world without code."""
+    """Return a world that has settings but no code."""
     return World(Inventory(), Config(**settings))  # type: ignore[arg-type]
 
 
 def recording(pods: Sequence[Pod] = (), nodes: Sequence[Node] = (), *, days: float = 7, **rest: object) -> Recording:
-    """A recording of some days that is whole."""
+    """Return a complete recording of some days."""
     seconds = int(days * DAY)
     times = {"begin": BEGIN, "end": BEGIN + seconds, "until": BEGIN + seconds, "step": 60, "interval": 30}
     return Recording(VERSION, **times, asked=seconds, pods=list(pods), nodes=list(nodes), **rest)  # type: ignore[arg-type]
@@ -35,7 +35,7 @@ def node(
     name: str, *, labels: dict[str, str] | None = None, gpus: int = 8, cores: int = 96, memory: int = 768,
     days: float = 7, provider: str = "aws:///eu-west-1a/i-0",
 ) -> Node:  # fmt: skip
-    """A node that was there from the beginning, for some days; memory in GiB."""
+    """Return a node that exists for some days from the beginning of the recording; memory in GiB."""
     allocatable = {"cpu": cores * 1000.0, "memory": float(memory * GIB)}
     if gpus:
         allocatable["nvidia_com_gpu"] = gpus
@@ -50,10 +50,10 @@ def pod(
     memory: float = 4, used_memory: float = 4, labels: dict[str, str] | None = None, created: int | None = None,
     scheduled: int | None = None, tensor: int | None = None, watts: int = 0,
 ) -> Pod:  # fmt: skip
-    """A pod that ran for some whole hours from hour `first` on.
+    """Return a pod that ran for some whole hours, beginning with hour `first`.
 
-    Each of its GPUs was `busy` in percent, None if that was not measured; of `cores` it `used` some, and of its memory
-    in GiB, None likewise. It was `created` and `scheduled` seconds after the beginning.
+    `busy`: use of each GPU in percent; `used` and `used_memory` (GiB): use of what the pod requests; None where that
+    was not measured. `created` and `scheduled`: seconds after the beginning of the recording.
     """
     requests = {"cpu": cores * 1000, "memory": memory * GIB} | ({"nvidia_com_gpu": float(gpus)} if gpus else {})
     cards = [_card(f"GPU-{name}-{index}", hours, busy, tensor, watts) for index in range(gpus) if busy is not None]

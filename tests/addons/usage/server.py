@@ -28,19 +28,22 @@ BLOCK = "54h"
 
 
 class NotStartedError(Exception):
-    """A Prometheus that did not become ready, or blocks that could not be made; with what the program said."""
+    """Prometheus did not become ready, or promtool could not make blocks.
+
+    The message holds what the program printed.
+    """
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Paths of the binaries."""
+    """Paths of the Prometheus binaries."""
 
     prometheus: str
     promtool: str
 
 
 def programs() -> Programs | None:
-    """The binaries in PATH; None where one is missing."""
+    """Return the paths of the binaries in PATH; None if one is missing."""
     found = [shutil.which(name) for name in BINARIES]
     return Programs(*(one for one in found if one)) if all(found) else None
 
@@ -64,10 +67,11 @@ def make_blocks(programs: Programs, files: Iterable[Path], folder: Path) -> None
 
 @contextmanager
 def running(programs: Programs, blocks: Path, *flags: str) -> Iterator[str]:
-    """The address of a Prometheus that has a copy of some blocks, and scrapes nothing.
+    """Yield the address of a Prometheus that serves a copy of some blocks and scrapes nothing.
 
     Raises:
         NotStartedError: it did not become ready.
+
     """
     with tempfile.TemporaryDirectory(prefix="kcheck-prometheus-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -97,7 +101,7 @@ def command_line(programs: Programs, folder: Path, port: int) -> list[str]:
 
 
 def _linked(source: str, target: str) -> None:
-    """A block does not change: several can have its files."""
+    """Link a file, or copy it where links are not possible; blocks never change, so copies can share files."""
     try:
         os.link(source, target)
     except OSError:
@@ -105,7 +109,7 @@ def _linked(source: str, target: str) -> None:
 
 
 def _wait(folder: Path, port: int, process: subprocess.Popen[bytes]) -> None:
-    """Until the server answers; an error where it ends or takes too long."""
+    """Wait until the server is ready; raise NotStartedError if it ends or takes too long."""
     last = time.monotonic() + READY_WITHIN
     while time.monotonic() < last and process.poll() is None:
         with (

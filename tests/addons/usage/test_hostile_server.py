@@ -28,7 +28,7 @@ LABELS = ["", "\x00", "\u202e", "<none>", "NaN", "a" * 5000, "::error::x"]
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakePrometheus]:
-    """A little of all that is asked for."""
+    """Yield a server that has a few samples of every metric the recorder asks for."""
     fake = FakePrometheus()
     for name in ("container_memory_working_set_bytes", "kube_pod_container_status_restarts_total", "kube_node_info",
                  "kube_pod_info", "kube_pod_labels", "kube_pod_created", "kube_pod_completion_time", "kube_job_owner",
@@ -48,7 +48,7 @@ def fake() -> Iterator[FakePrometheus]:
 
 
 def twisted(text: str, draw: random.Random) -> str:
-    """An answer of another form or with other numbers."""
+    """Return a reply with random faults: other labels, other numbers, missing parts."""
     answer = json.loads(text)
     for series in answer["data"]["result"]:
         if draw.random() < 0.2:

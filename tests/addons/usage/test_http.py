@@ -29,13 +29,13 @@ def fake() -> Iterator[FakePrometheus]:
 
 
 def asked(fake: FakePrometheus, *, naps: list[float] | None = None, timeout: float = 5) -> Prometheus:
-    """A client that does not sleep, and notes for how long it would have."""
+    """Return a client that records its pauses in `naps` instead of sleeping."""
     access = Access(fake.url, (("Authorization", f"Bearer {SECRET}"),), timeout=timeout)
     return Prometheus(access, Server(access, ([] if naps is None else naps).append))
 
 
 def error_of(fake: FakePrometheus, reply: Reply, **rest: float) -> str:
-    """Return the error about an answer."""
+    """Return the error message that a reply causes; assert that it is one line and has no secret."""
     fake.reply = lambda _: reply
     with pytest.raises(HttpError) as caught:
         asked(fake, **rest).instant("up{}", 1)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_a_server_without_tls_behind_an_https_url_is_reported(fake: FakePromethe
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A certificate of loopback that nobody knows, with its key."""
+    """Return the file of a self-signed certificate for loopback, with its key."""
     if not (openssl := shutil.which("openssl")):
         pytest.skip("openssl is not in PATH")
     path, key = tmp_path / "ca.pem", tmp_path / "key.pem"

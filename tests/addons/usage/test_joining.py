@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def workload(kind: str, name: str, spec: str, *, api: str = "batch/v1", namespace: str | None = "ml") -> str:
-    """A manifest; the spec holds POD for a pod template of one container `main`."""
+    """Return the manifest of a workload; POD in its spec becomes a pod template with one container `main`."""
     template = "{spec: {containers: [{name: main, image: quay.io/a/b:1}]}}"
     space = f", namespace: {namespace}" if namespace else ""
     key = "generateName" if name.endswith("-") else "name"

@@ -29,7 +29,7 @@ def _plots() -> None:
 
 
 class Page(HTMLParser):
-    """Links, tag nesting and text of a page."""
+    """A parsed page: its links, the nesting of its tags, and its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

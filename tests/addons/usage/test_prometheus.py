@@ -73,7 +73,7 @@ def recorded(path: Path) -> Recording:
 
 @pytest.fixture
 def world(write: Write) -> World:
-    """The code of the standard week."""
+    """Return the world of the code that belongs to the standard week."""
     write(code.files())
     return World(reader.read(Tree(["."]), Config()).inventory, Config())
 
@@ -141,7 +141,7 @@ def test_the_bill_equals_the_cost_of_the_nodes(found: Joined, world: World) -> N
 
 
 def _price(pod: PodTruth) -> float:
-    """Dollars for an hour of a GPU of the node of a pod."""
+    """Return the price of a GPU-hour on the node of a pod, in dollars."""
     node = pod.pod.node
     assert node is not None
     assert node.gpus is not None
@@ -177,7 +177,7 @@ def test_waits_for_nodes_and_for_the_last_pod_of_a_gang_are_measured(found: Join
 
 
 def check(path: Path, *rules: str) -> list[dict[str, Any]]:
-    """The findings of some rules in the code, with the recording."""
+    """Return the findings of some rules in the code, checked with the recording."""
     select = [word for rule in rules for word in ("--select", rule)]
     result = CliRunner().invoke(cli, ["check", ".", "--usage", str(path), "--format", "json", *select])
     assert result.exit_code in (0, 1), result.output

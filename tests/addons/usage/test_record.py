@@ -28,7 +28,7 @@ WHEN = ["--end", str(END), "--window", "2d", "--step", "5m"]
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePrometheus]:
-    """Two days of a pod that gets restarted, and of one that has a GPU for some hours."""
+    """Yield a server with two days of a pod that restarts, and of one that has a GPU for hours."""
     monkeypatch.chdir(tmp_path)
     fake = FakePrometheus(warnings=["one store is down"])
     for name, times in (("a", DAYS), ("b", DAYS[100:300])):
@@ -47,7 +47,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePromet
 
 
 def run(fake: FakePrometheus, *arguments: str, status: int = 0) -> str:
-    """Return the stderr of a run without its address."""
+    """Run `kcheck usage record`, and return its stderr with URL for the address of the server."""
     result = CliRunner().invoke(cli, ["usage", "record", "--prometheus", fake.url, *WHEN, *arguments])
     assert result.exit_code == status, result.output
     return result.stderr.replace(fake.url, "URL")
@@ -96,13 +96,13 @@ def test_an_interrupted_recording_resumes_where_it_stopped(fake: FakePrometheus)
 
 
 def of_second_day(request: Request) -> Reply | None:
-    """An error, once the samples of the second day are asked for."""
+    """Return an error reply to queries for samples of the second day; None to all others."""
     is_late = int(request.form.get("start", 0)) > END - 24 * HOUR
     return Reply(404) if is_late and "max_over_time(container_mem" in request.form["query"] else None
 
 
 def half(fake: FakePrometheus) -> None:
-    """Record the first day of two."""
+    """Record the first of two days: the server refuses queries for the second."""
     fake.reply = of_second_day
     assert "50 % is in usage.json.gz.part" in run(fake, status=2)
     fake.reply = lambda _: None

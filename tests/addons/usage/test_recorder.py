@@ -35,7 +35,7 @@ def fake() -> Iterator[FakePrometheus]:
 def recorded(
     fake: FakePrometheus, *, step: int = 60, window: int = 4 * HOUR, matchers: tuple[str, ...] = ()
 ) -> Recording:
-    """The recording of the four hours."""
+    """Return a complete recording of the last `window` seconds, four hours by default."""
     recorder = Recorder.new(Prometheus(Access(fake.url)), Question(window, step, END, matchers))
     recorder.run(lambda _: None, lambda: None)
     assert recorder.recording.is_whole
@@ -48,7 +48,7 @@ def only(recording: Recording) -> Pod:
 
 
 def runs(fake: FakePrometheus, times: range = WHOLE, cores: float = 0.5, size: float = GIB, **labels: str) -> None:
-    """Add a container that uses as much CPU and memory all the time."""
+    """Add a container whose use of CPU and memory is constant."""
     fake.add("container_memory_working_set_bytes", times, size, **(MAIN | labels))
     fake.add("container_cpu_usage_seconds_total", times, lambda at: (at - times.start) * cores, **(MAIN | labels))
 

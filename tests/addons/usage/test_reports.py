@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def week() -> Recording:
-    """A week of two teams and somebody else, on three nodes of which one has no list price."""
+    """Return a recording of a week: pods of two teams and of nobody, three nodes, one of them without list price."""
     vision, speech = {"team": "vision"}, {"team": "speech"}
     pods = [
         *(
@@ -65,7 +65,7 @@ def week() -> Recording:
 
 
 def fortnight() -> Recording:
-    """Two weeks of which the second one is better."""
+    """Return a recording of two weeks, the second with better use of its GPUs."""
     pods = [
         pod("before", gpus=8, busy=20, hours=100),
         pod("after", gpus=8, busy=80, hours=50, first=200),

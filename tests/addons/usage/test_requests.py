@@ -50,7 +50,7 @@ def job(resources: str, *, priority: str = "", labels: str = "", kind: str = "Jo
 
 
 def ran(main: Container, *, hours: float = 10, kind: str = "Job") -> Recording:
-    """A recording of one pod that ran for some hours."""
+    """Return a recording of one pod that ran for some hours."""
     return recording(
         [Pod("ml", "sum-x2k9p", [Owner(kind, "sum")], running=int(hours * HOUR), containers={"main": main})]
     )
@@ -67,7 +67,7 @@ def checked(write: Write, code: str, found: Recording, **usage: object) -> Resul
 
 
 def told(result: Result) -> list[tuple[str, str]]:
-    """The rules of this group that fire, with what their fixes set."""
+    """Return the findings of the usage and GPU rules, each with the title of its fix."""
     found = [one for one in result.findings if one.rule.endswith("-usage") or one.rule.startswith("gpu-")]
     return sorted((one.rule, one.fix.title if one.fix else "") for one in found)
 

@@ -89,7 +89,7 @@ def url(programs: server.Programs, blocks: Callable[[str, list[Week]], Path], we
 
 
 def answers(url: str, query: str, at: int) -> list[tuple[dict[str, str], float]]:
-    """The series of an instant query with their values."""
+    """Return the series of an instant query, each with its value."""
     with closing(http.client.HTTPConnection(url.removeprefix("http://"), timeout=30)) as connection:
         connection.request("GET", "/api/v1/query?" + urllib.parse.urlencode({"query": query, "time": at}))
         found = json.loads(connection.getresponse().read())

@@ -23,7 +23,7 @@ IDENTITY = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign
 
 
 def committed(repository: Path, tag: str, files: Mapping[str, str]) -> None:
-    """A commit of files with a tag."""
+    """Commit files and tag the commit."""
     if not (repository / ".git").exists():
         repository.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", str(repository)], check=True)
@@ -36,7 +36,7 @@ def committed(repository: Path, tag: str, files: Mapping[str, str]) -> None:
 
 
 def refreshed(tmp_path: Path, part: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Return what the script prints about profiles in a folder."""
+    """Run scripts/refresh on the profiles in a folder, and return the finished process."""
     command = [sys.executable, str(ROOT / "scripts" / "refresh"), str(tmp_path / "gits"), part, *options]
     command += ["--profiles", str(tmp_path / "profiles")]
     return subprocess.run(command, capture_output=True, text=True, check=False)

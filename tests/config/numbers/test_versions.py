@@ -79,7 +79,7 @@ def test_support_windows_of_kubernetes_versions_follow_each_other(cloud: str) ->
 
 
 def verdicts(check: Check, code: str, version: str, plan: str = "") -> dict[str, str]:
-    """The findings about the version, with their severities."""
+    """Return the rules about the cluster's version that fire, with their severities."""
     files = {"main.tf": code.replace("VERSION", version).replace("PLAN", plan)}
     return {one.rule: one.severity.word for one in check(files).findings if one.rule in (ENDED, DEARER)}
 

@@ -61,7 +61,7 @@ def files(text: str, content: Mapping[str, str]) -> dict[str, str]:
 
 
 def verdict(result: Result) -> bool | str:
-    """Whether the rule has fired; what it waits for if it is undecided."""
+    """Return whether the rule fired; the missing inputs if it is undecided."""
     assert not result.bugs
     if result.findings:
         return True
@@ -276,7 +276,7 @@ def test_findings_on_raw_objects_point_to_the_field(at: str, line: int, text: st
 
 
 def mended(text: str, name: str, content: str, write: Write) -> list[str]:
-    """The lines that a fix changes or adds."""
+    """Return the lines that a fix changes or adds."""
     write(files(text, {name: content}))
     outcome = fix.fix([name], CONFIG)
     assert not outcome.refused

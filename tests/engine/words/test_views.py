@@ -32,7 +32,7 @@ EXAMPLES = [
 
 @pytest.fixture(scope="module", params=EXAMPLES)
 def evaluated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rule, World]]:
-    """A rule and the world of an example, evaluated once for all tests of it."""
+    """Yield a rule and the world of one of its examples, evaluated once for all tests."""
     rule, files, nodes = request.param
     with contextlib.chdir(written(tmp_path_factory.mktemp("example"), files)):
         yield rule, linter.run(Tree(["."]), Config(nodes={"": nodes} if nodes else {})).world
@@ -59,7 +59,7 @@ def test_views_are_plain_finite_data(evaluated: tuple[Rule, World]) -> None:
 
 
 def holds(looked_at: Wanted, path: str) -> bool:
-    """Whether a path such as `pool.cluster.tier` is among the fields that are looked at."""
+    """Return whether a view looks at a path such as `pool.cluster.tier`."""
     for step in path.replace("[]", "").split("."):
         if step not in looked_at:
             return False
@@ -89,7 +89,7 @@ def test_every_field_used_by_the_rules_is_in_their_view() -> None:
 
 
 def left_out(text: str) -> list[str]:
-    """Fields that are left out of a view are taken for unknown."""
+    """Return the paths that a rule uses but its view omits; such fields would count as unknown."""
     expression = cel.compile(text, (*SUBJECTS, "limits"))
     looked_at = wanted(expression)
     return [path for path in expression.used.paths if not holds(looked_at, path)]

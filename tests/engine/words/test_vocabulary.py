@@ -23,7 +23,7 @@ STANDARDS = ROOT / "examples" / "own-rules" / "standards"
 
 
 def words(path: str) -> set[tuple[str, str]]:
-    """The words of a path, each with its subject: of `template.pools.spot` also the `spot` of pools."""
+    """Return the words in a path, each with its subject: `template.pools.spot` also has the `spot` of pools."""
     subject, *names = path.split(".")
     found = set()
     for name in names:

@@ -374,7 +374,7 @@ def test_one_more_of_several_indistinguishable_findings_is_new(write: Write) -> 
 
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All examples, with a baseline of what is found there."""
+    """Return a copy of all examples, with a baseline of their findings."""
     examples = ROOT / "examples"
     files = {str(p.relative_to(examples)): p.read_bytes() for p in examples.rglob("*") if p.is_file()}
     settings = {"kcheck.yaml": "baseline: kcheck-baseline.json\n", ".git/HEAD": ""}

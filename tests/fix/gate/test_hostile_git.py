@@ -38,7 +38,10 @@ class Run(NamedTuple):
 
 
 class Place:
-    """A repository `work` with a change, and beside it a folder `outside` with a secret; `pwned` is the canary."""
+    """A repository `work` with a change, and a folder `outside` with a secret.
+
+    The file `pwned` is the canary: it exists only if a hostile program ran.
+    """
 
     def __init__(self, top: Path) -> None:
         self.top, self.work, self.outside, self.canary = top, top / "work", top / "outside", top / "pwned"
@@ -50,7 +53,7 @@ class Place:
         written(self.outside, {"secret.ini": f"[core]\n\tbigFileThreshold = {SECRET}\n"})
 
     def repository(self, folder: Path, nodes: int, *options: str) -> None:
-        """Make a repository with a cluster on main and on origin/main."""
+        """Create a repository with a cluster on main and on origin/main."""
         written(folder, {"infra/main.tf": cluster(nodes=nodes), "infra/other.tf": "locals {}\n"})
         self.git("init", "-q", *options, at=folder)
         self.git("add", "-A", at=folder)
@@ -66,18 +69,18 @@ class Place:
         return done.stdout.strip()
 
     def config(self, text: str, at: Path | None = None) -> None:
-        """Add to the settings of a repository; TOUCH is a command that touches the canary."""
+        """Append to the Git settings of a repository; TOUCH becomes a command that touches the file `pwned`."""
         with (at or self.work / ".git/config").open("a") as file:
             file.write(text.replace("TOUCH", f"touch {self.canary}"))
 
     def script(self, path: Path) -> None:
-        """Write a program that touches the canary."""
+        """Write a program that touches the file `pwned`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"#!/bin/sh\ntouch {self.canary}\n")
         path.chmod(0o755)
 
     def bare(self, settings: str = "", attributes: str = "") -> None:
-        """Add the parts of a repository that hides the change to `infra`, as plain files."""
+        """Add the files of a second repository in `infra`, which would hide the change there."""
         other = self.top / "other"
         self.repository(other, 100)
         written(self.work, {"infra/main.tf": cluster(nodes=100)})
@@ -92,7 +95,7 @@ class Place:
             written(self.work, {"infra/.gitattributes": attributes})
 
     def check(self) -> Run:
-        """Check the change by the real command line."""
+        """Check the change with the real command line."""
         arguments = [*(self.arguments or ["infra" if self.folder == "." else "."]), "--diff-base", "origin/main"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **self.environment}
         done = subprocess.run(
@@ -142,7 +145,7 @@ def test_a_folder_that_imitates_a_repository_is_not_used(place: Place, case: str
 
 
 def without_blob(place: Place) -> None:
-    """Remove the content that the change is compared with, which a lazy fetch would get."""
+    """Delete the blob that the change is compared with, so that only a lazy fetch could get it."""
     blob = place.git("rev-parse", "HEAD:infra/main.tf")
     (place.work / ".git/objects" / blob[:2] / blob[2:]).unlink()
 
@@ -188,7 +191,7 @@ def attributes(place: Place) -> None:
 
 
 def everything_ignored(place: Place) -> None:
-    """Untracked files are new, whatever the repository's own settings name as a list of ignored ones."""
+    """Let the repository's own settings ignore every file; untracked files must still count as new."""
     place.config("[core]\n\texcludesFile = ../outside/all\n")
     written(place.outside, {"all": "*\n"})
     place.git("checkout", "-q", "infra/main.tf")
@@ -266,7 +269,7 @@ def references_out(place: Place) -> None:
 
 
 def alternates(place: Place, path: str = "") -> None:
-    """Objects of the change's base are in another repository."""
+    """Move the objects of the base commit into another repository."""
     place.repository(place.outside / "r", 5)
     shutil.rmtree(place.work / ".git/objects")
     where = path or str(place.outside / "r/.git/objects")
@@ -423,13 +426,13 @@ def staged(place: Place) -> None:
 
 
 def touched(place: Place) -> None:
-    """Files have other times than in the index, as in a copy of a checkout."""
+    """Give the files other times than the index has, as in a copy of a checkout."""
     for path in (place.work / "infra").iterdir():
         os.utime(path, (1, 1))
 
 
 def flags_of_the_index(place: Place) -> None:
-    """A sparse checkout, an index in two parts, and names without their prefix."""
+    """Use a sparse checkout, a split index, and names without their common prefix."""
     written(place.work, {"far/main.tf": cluster("far", nodes=100)})
     place.git("add", "far")
     place.git("commit", "-qm", "x")

@@ -26,14 +26,14 @@ SEVERITIES = ("info", "warning", "error")
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the old tree, as the working directory."""
+    """Return a copy of the old tree, made the working directory."""
     shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def reword(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every rule say something else."""
+    """Reword the message of every rule."""
     other = tuple(replace(rule, message=f"Reworded: {rule.message}, or so") for rule in rules.load())
     monkeypatch.setattr(rules, "load", lambda: other)
 
@@ -52,7 +52,7 @@ def known_before() -> dict[tuple[str, str, str], str]:
 
 
 def reported_again(*arguments: str) -> list[tuple[str, str, str]]:
-    """Findings that are reported although the old baseline knows them, as bad as they are."""
+    """Return findings reported again although the old baseline has them at the same or a higher severity."""
     known = known_before()
     again = []
     for one in report("--baseline", *arguments)["findings"]:

@@ -63,7 +63,7 @@ def found() -> list[str]:
 
 
 def silenced(name: str, text: str, write: Write, **more: str) -> str:
-    """A file with the comments that silence all that is found in it."""
+    """Return a file after `--add-ignores` silenced all of its findings; assert that only comments were added."""
     folder = write({name: text, **more})
     assert found()
     result = run("--add-ignores", REASON, "-q")

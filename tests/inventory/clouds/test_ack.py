@@ -95,7 +95,7 @@ resource "alicloud_cs_kubernetes_node_pool" "cpu" {{
 
 @pytest.fixture
 def walls(write: Write) -> Callable[..., dict[str, dict[str, Any]]]:
-    """The walls of the only cluster, by mechanism; the lowest of each."""
+    """Return a function that writes Terraform and returns its cluster's walls: the lowest one of each mechanism."""
 
     def run(text: str) -> dict[str, dict[str, Any]]:
         write({"main.tf": text})

@@ -98,7 +98,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "q" {{
 
 @pytest.fixture
 def pool(write: Write) -> Callable[..., dict[str, Any]]:
-    """The fields of a pool that has these lines."""
+    """Return a function that reads a pool with the given lines, and returns its fields."""
 
     def read(lines: str, profile: str = 'network_plugin = "azure"') -> dict[str, Any]:
         write({"main.tf": NETWORK + CLUSTER.format(pool=lines, profile=profile)})
@@ -319,7 +319,7 @@ def test_addresses_of_a_nat_gateway_are_counted(
 
 @pytest.fixture
 def read(write: Write) -> Callable[[str], dict[str, Any]]:
-    """The fields of the first cluster of some code."""
+    """Return a function that reads code and returns the fields of its first cluster."""
 
     def collect(text: str) -> dict[str, Any]:
         write({"main.tf": text})
@@ -349,7 +349,7 @@ resource "azurerm_kubernetes_cluster" "c" {{
 
 @pytest.fixture
 def verdicts(write: Write) -> Callable[[str], tuple[set[str], dict[str, str]]]:
-    """The rules that find something in some code, and those that are undecided with what they wait for."""
+    """Return a function that checks code, and returns the rules that fire and the inputs that undecided ones need."""
 
     def run(text: str) -> tuple[set[str], dict[str, str]]:
         write({"main.tf": text})

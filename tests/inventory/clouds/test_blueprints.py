@@ -69,7 +69,7 @@ def blueprint(settings: str = "static_node_count: 200", variables: str = "nodes:
 
 @pytest.fixture
 def read(write: Write) -> Callable[..., dict[str, Any]]:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(files: Mapping[str, str], config: Config | None = None) -> dict[str, Any]:
         write(dict(files))
@@ -79,13 +79,13 @@ def read(write: Write) -> Callable[..., dict[str, Any]]:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 
 
 def gpus(data: dict[str, Any]) -> dict[str, Any]:
-    """The pool of GPUs."""
+    """Return the GPU pool."""
     return next(pool for pool in data["pools"] if "gpu-pool" in pool["id"])
 
 

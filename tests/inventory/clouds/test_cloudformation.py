@@ -83,7 +83,7 @@ Resources:
 
 
 class Loader(yaml.SafeLoader):
-    """Reads `!Name argument` as `{Fn::Name: argument}`."""
+    """A YAML loader that reads `!Name argument` as `{Fn::Name: argument}`."""
 
 
 def _function(loader: Loader, name: str, node: yaml.Node) -> dict[str, Any]:

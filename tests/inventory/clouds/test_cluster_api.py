@@ -86,7 +86,7 @@ def own(arguments: str = "node-cidr-mask-size: '25'", annotations: str = "", ver
 
 
 def managed(provider: str, plane: str, pool: str) -> str:
-    """A cluster whose control plane the cloud of a provider runs."""
+    """Return a cluster whose control plane a cloud manages."""
     objects = [("controlplane", "ControlPlane", "train-plane", plane), ("infrastructure", "MachinePool", "gpu", pool)]
     text = CLUSTER.format(version="v1beta1", control=f"{provider}ManagedControlPlane")
     text += POOL.format(kind="MachinePool", annotations="", machines=f"{provider}ManagedMachinePool")
@@ -98,7 +98,7 @@ def managed(provider: str, plane: str, pool: str) -> str:
 
 @pytest.fixture
 def read(write: Write) -> Callable[..., dict[str, Any]]:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(**files: str) -> dict[str, Any]:
         write({name.replace("__", "/") + ".yaml": text for name, text in files.items()})
@@ -108,7 +108,7 @@ def read(write: Write) -> Callable[..., dict[str, Any]]:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 

@@ -42,7 +42,7 @@ networking:
 
 @pytest.fixture
 def read(write: Write) -> Callable[..., dict[str, Any]]:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(**files: str) -> dict[str, Any]:
         write({name.replace("__", "/") + ".yaml": text for name, text in files.items()})
@@ -52,7 +52,7 @@ def read(write: Write) -> Callable[..., dict[str, Any]]:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 
@@ -114,7 +114,7 @@ POD = """{
 
 
 def pods(write: Write, files: Mapping[str, str], path: str = ".") -> list[str]:
-    """The workloads of some files, or why one cannot be read."""
+    """Return the workloads in some files, followed by the messages about unreadable files."""
     write(files)
     data = linter.run(Tree([path]), Config())
     broken = [finding.message for finding in data.findings if finding.rule == "unreadable-file"]

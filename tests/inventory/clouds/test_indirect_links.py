@@ -32,7 +32,7 @@ def read(write: Write) -> Callable[[Mapping[str, str]], dict[str, Any]]:
 
 
 def links(data: dict[str, Any]) -> dict[str, Any]:
-    """Each pool's name or address with its subnets, by the last part of their addresses."""
+    """Return the subnets of each pool, by the last part of their addresses."""
     result = {}
     for pool in data["pools"]:
         found = pool["fields"]["subnets"]

@@ -61,7 +61,7 @@ all:
 
 @pytest.fixture
 def read(write: Write) -> Callable[..., dict[str, Any]]:
-    """The model of some files."""
+    """Return a function that writes files and collects the model kcheck reads from them."""
 
     def run(files: Mapping[str, str]) -> dict[str, Any]:
         write(dict(files))
@@ -71,7 +71,7 @@ def read(write: Write) -> Callable[..., dict[str, Any]]:
 
 
 def of(thing: dict[str, Any], field: str) -> Any:
-    """The value of a field, or why there is none."""
+    """Return the value of a field, or the reason why it is unknown."""
     found = thing["fields"][field]
     return found["unknown"] if "unknown" in found else found["value"]
 

@@ -24,7 +24,7 @@ SUBSCRIPTION = "0b1f6471-1bf0-4dda-aec3-cb9272f09590"
 
 @pytest.fixture
 def only(read: Read) -> Callable[..., Cluster]:
-    """The only cluster of a file, of Terraform unless its name is another one."""
+    """Return a function that reads one file, Terraform by default, and returns its only cluster."""
 
     def of(text: str, name: str = "main.tf") -> Cluster:
         (cluster,) = read({name: text}).clusters

@@ -38,7 +38,7 @@ runcmd:
 
 
 def machines(server: str, agent: str = AGENT, more: str = "") -> str:
-    """A server and seven agents that scripts start."""
+    """Return the Terraform of a server and seven agents that boot scripts start."""
     return f"""
 {more}
 resource "hcloud_server" "server" {{
@@ -62,7 +62,7 @@ resource "hcloud_server" "agent" {{
 
 @pytest.fixture
 def load(write: Callable[..., Path]) -> Callable[[str], Project]:
-    """Load a root module."""
+    """Return a function that loads a root module."""
 
     def run(main: str) -> Project:
         write({"main.tf": main})
@@ -72,14 +72,14 @@ def load(write: Callable[..., Path]) -> Callable[[str], Project]:
 
 
 def facts(project: Project) -> tuple[str | None, str | None, str | None, int | None]:
-    """The version, Service range, pod range and mask of the only cluster."""
+    """Return the version, Service range, pod range and mask per node of the only cluster."""
     (cluster,) = project.inventory.clusters
     (pods,) = project.inventory.ranges
     return known(cluster.version), known(cluster.service_cidr), known(pods.cidr), known(pods.block)
 
 
 def sizes(project: Project) -> dict[str, int | str | None]:
-    """The maximum of each pool by name, or why it is not known."""
+    """Return the maximum of each pool by name, or the reason why it is unknown."""
     found = {pool.display_name: pool.size.max_nodes for pool in project.inventory.pools}
     return {name: size.reason if isinstance(size, Unknown) else known(size) for name, size in found.items()}
 

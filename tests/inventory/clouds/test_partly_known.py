@@ -21,7 +21,7 @@ pytestmark = pytest.mark.medium
 
 
 class Result:
-    """The model and the verdicts of a tree."""
+    """The model of a tree and the verdicts of the rules."""
 
     def __init__(self, folder: Path) -> None:
         tree = Tree([str(folder)])
@@ -33,7 +33,7 @@ class Result:
             self.undecided.setdefault(one.rule, set()).update(one.missing)
 
     def field(self, things: str, name: str) -> list[Any]:
-        """A field of all things of a kind: its value, else why it is not known."""
+        """Return a field of all objects of a kind: its value, or the reason why it is unknown."""
         return [thing["fields"][name].get("value", thing["fields"][name].get("unknown")) for thing in self.data[things]]
 
 

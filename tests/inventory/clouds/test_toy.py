@@ -49,7 +49,7 @@ def _toy() -> Iterator[None]:
 
 
 def code(pod_cidr: str) -> dict[str, str]:
-    """A cluster whose nodes take a /24 each of a range."""
+    """Return a cluster whose nodes take a /24 each from a pod range."""
     return {
         "main.tf": (
             'resource "toy_cluster" "train" {\n  name     = "train"\n'

@@ -30,7 +30,7 @@ WALLED = {"main.tf": CLUSTER.replace("10.128.0.0/9", "10.128.0.0/18"), "job.yaml
 
 
 class Text(HTMLParser):
-    """The texts of a page, and what it refers to."""
+    """A parsed page: its texts, and the addresses that it refers to."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -410,7 +410,7 @@ def test_karpenter_starts_all_nodes_at_once_and_respects_its_budget() -> None:
 
 
 def first(run: Run) -> list[tuple[str, int]]:
-    """The pools of the first scale-up, with how many nodes each got."""
+    """Return the pools of the first scale-up, each with the nodes it got."""
     asked = [event for event in run.events if event.what == "scale-up"]
     return [(event.pool, event.nodes) for event in asked if event.time == asked[0].time]
 

@@ -44,7 +44,7 @@ VARIABLE = CLUSTER.replace('"train"', "var.name") + 'variable "name" {}\n'
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory: a checkout beside a folder with secrets."""
+    """Return the working directory: a checkout next to a folder with secrets."""
     for name, text in OUTSIDE.items():
         path = tmp_path / "outside" / name
         path.parent.mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files outside whose bytes are asked for; there are to be none."""
+    """Return a list that collects the files outside of the checkout that are read; it must stay empty."""
     found: list[str] = []
     outside = os.path.join(os.path.realpath(tmp_path), "outside", "")
     own = system.head

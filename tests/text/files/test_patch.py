@@ -36,7 +36,7 @@ NAMES = [
 
 
 def applied(folder: Path, name: str, old: bytes, new: bytes, *, fresh: bool = False) -> tuple[str, bool]:
-    """The diff of a file, and whether `git apply` makes the change of it."""
+    """Return the diff of a file and whether it is exact; assert that `git apply` agrees."""
     path = folder / name
     if not fresh:
         path.write_bytes(old)

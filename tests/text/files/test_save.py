@@ -160,7 +160,7 @@ FIX = "from kcheck.commands.cli import main; sys.argv[:] = ['kcheck', 'fix', '.'
 
 
 def killed(moment: int, code: str, *arguments: str) -> bool:
-    """Run some code and kill it at a moment; whether it came to that."""
+    """Run code and kill it at its nth step; return whether it got that far."""
     run = subprocess.run(
         [sys.executable, "-c", KILLED + code, str(moment), *arguments], capture_output=True, check=False
     )
@@ -228,7 +228,7 @@ def test_a_killed_save_of_many_files_leaves_each_old_or_new(write: Write) -> Non
 
 
 def gone_process() -> int:
-    """The number of a process that has ended."""
+    """Return the id of a process that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
     return process.pid

@@ -27,7 +27,7 @@ CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "train"\n}\n'
 
 
 def paths(tree: Tree) -> list[str]:
-    """The files that are read."""
+    """Return the paths of the files in a tree that are read."""
     found = [source for folder in tree.folders for source in (*folder.terraform, *folder.variables)]
     return sorted(source.path for source in [*found, *tree.manifests])
 

@@ -28,7 +28,7 @@ NEW = st.one_of(st.integers(0, 1000), st.booleans(), st.sampled_from(["x", "Stan
 
 
 class Line(NamedTuple):
-    """An attribute of a block; without a name it is a blank line."""
+    """An attribute of a block, or a blank line if it has no name."""
 
     name: str = ""
     value: str = ""
@@ -41,7 +41,10 @@ LINES = st.lists(
 
 
 def rendered(lines: list[Line]) -> str:
-    """A block as terraform fmt writes it: `=` in one column up to a blank line, comments up to a line without one."""
+    """Return a block as `terraform fmt` writes it.
+
+    `=` is aligned up to a blank line, comments up to a line without one.
+    """
     text = ""
     for _, run in groupby(lines, lambda line: bool(line.name)):
         rows = list(run)
@@ -127,7 +130,7 @@ PATHS = st.lists(st.sampled_from(["min_size", "xx", "new-one", "tier"]), min_siz
 
 
 def formatted(terraform: str, texts: dict[str, str]) -> dict[str, str]:
-    """Files as terraform fmt writes them."""
+    """Return files as `terraform fmt` writes them."""
     with TemporaryDirectory() as folder:
         for name, text in texts.items():
             (Path(folder) / name).write_bytes(text.encode())
@@ -137,7 +140,7 @@ def formatted(terraform: str, texts: dict[str, str]) -> dict[str, str]:
 
 
 def places(block: nodes.Block) -> list[nodes.Block]:
-    """The blocks and objects that something can be inserted into."""
+    """Return the blocks and objects into which something can be inserted."""
     values = (entry.expression for entry in block.body.attributes.values())
     objects = [nodes.as_block(value) for value in values if isinstance(value, nodes.Object)]
     return [block, *objects, *(place for nested in block.body.blocks for place in places(nested))]

@@ -122,7 +122,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 
 
 def mended(write: Write, text: str) -> str:
-    """The file after all fixes of the rule; unchanged where there is none."""
+    """Return a file after all fixes of the rule; unchanged if there are none."""
     write({"main.tf": text})
     outcome = fix.fix(["."], Config(), safeties=SAFETIES, rules=("subnet-too-small",))
     assert not outcome.refused

@@ -26,7 +26,7 @@ POOL = 'resource "pool" "p{i}" {{\n  max_count = {i}\n  labels = {{\n    a = 1\n
 
 
 def calls(work: Callable[[], object]) -> int:
-    """Count function calls."""
+    """Return the number of function calls that some work makes."""
     count = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:
@@ -42,7 +42,7 @@ def calls(work: Callable[[], object]) -> int:
 
 
 def documents(size: int) -> tuple[Source, list[Span]]:
-    """Jobs in a file, and the maps of their containers."""
+    """Return a file of many Jobs, and the spans of their containers."""
     source = Source("a.yaml", "---\n".join(JOB.format(i=i) for i in range(size)).encode(), syntax="yaml")
     roots = [document.root for document in yaml.documents(source)]
     found = [yaml.get(root, "spec", "template", "spec", "containers") for root in roots]
@@ -50,7 +50,7 @@ def documents(size: int) -> tuple[Source, list[Span]]:
 
 
 def items(size: int) -> tuple[Source, list[Span]]:
-    """Jobs in a list of one document."""
+    """Return a file with many Jobs in one List, and the spans of their containers."""
     each = ("- " + JOB.format(i=i).replace("\n", "\n  ").rstrip(" ") for i in range(size))
     source = Source("a.yaml", ("kind: List\nitems:\n" + "".join(each)).encode(), syntax="yaml")
     jobs = yaml.get(next(yaml.documents(source)).root, "items")
@@ -60,13 +60,13 @@ def items(size: int) -> tuple[Source, list[Span]]:
 
 
 def blocks(size: int) -> tuple[Source, list[Span]]:
-    """Pools in a file."""
+    """Return a file of many pools, and the spans of their blocks."""
     source = Source("a.tf", "".join(POOL.format(i=i) for i in range(size)).encode(), syntax="hcl")
     return source, [block.span for block in parse(source).body.blocks]
 
 
 def entries(size: int) -> tuple[Source, list[Span]]:
-    """Pools in an object."""
+    """Return a file with many pools in one object, and the spans of their bodies."""
     lines = "".join(f"  p{i} = {{\n    a = 1\n  }}\n" for i in range(size))
     source = Source("a.tf", f"pools = {{\n{lines}}}\n".encode(), syntax="hcl")
     return source, [found for i in range(size) for found in [_after(source, f"p{i} = ".encode())]]
@@ -78,7 +78,7 @@ def _after(source: Source, name: bytes) -> Span:
 
 
 def added(place: Span, name: str = "more", value: str = "x") -> Change:
-    """A change that adds to a block or map."""
+    """Return a change that adds a value to a block or map."""
     return Change(Origin((place,), missing=Missing(place, (name,))), name, value, "container", "x")
 
 

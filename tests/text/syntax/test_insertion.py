@@ -54,7 +54,7 @@ def test_an_item_added_to_a_null_in_hcl_is_hcl() -> None:
 
 
 def inserted(text: str, at: tuple[str, ...], path: tuple[str, ...], value: str | int | bool) -> str:
-    """The text with an entry added below the mapping at a path."""
+    """Return a text with an entry added below the mapping at a path."""
     source = Source("a.yaml", text.encode())
     root = next(yaml.documents(source)).root
     node = yaml.get(root, *at)
@@ -157,12 +157,12 @@ NEW: st.SearchStrategy[Any] = st.recursive(
 
 
 def read(text: str) -> Any:
-    """Parse a text with another reader, which allows tabs in braces."""
+    """Return the data of a text, parsed by PyYAML, which allows tabs in braces."""
     return load(text, CSafeLoader)
 
 
 class Writer:
-    """Writes data as people do: every choice of style is drawn anew."""
+    """A writer of YAML that chooses each point of style at random, as people do."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
@@ -173,7 +173,7 @@ class Writer:
         return self.draw(st.integers(0, of)) == of
 
     def lines(self, data: Any, indent: int) -> Iterator[str]:
-        """A map or list that is not empty, in block style."""
+        """Yield the lines of a map or list in block style; it is not empty."""
         margin = " " * indent
         for name, value in data.items() if isinstance(data, dict) else enumerate(data):
             if self.chance(6):
@@ -202,7 +202,7 @@ class Writer:
                 yield f"{margin}{key} {text}{comment}".rstrip() if text else f"{margin}{key}{comment}"
 
     def flow(self, value: Any, margin: str) -> str:
-        """Anything in flow style, in one line or in several."""
+        """Return data in flow style, on one line or several."""
         if not isinstance(value, dict | list):
             return self.scalar(value)
         ends = "[]" if isinstance(value, list) else "{}"
@@ -227,7 +227,7 @@ class Writer:
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, Any]:
-    """A document and what it says."""
+    """Draw a document, and return its text and its data."""
     data = draw(st.one_of(st.dictionaries(st.sampled_from(WORDS), DATA, min_size=1), st.lists(DATA, min_size=1)))
     writer = Writer(draw)
     text = "\n".join(writer.lines(data, 0)) if not writer.chance(4) else writer.flow(data, "")
@@ -235,7 +235,7 @@ def documents(draw: st.DrawFn) -> tuple[str, Any]:
 
 
 def collections(node: yaml.Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The paths of all maps and lists, and of what is null."""
+    """Yield the paths of all maps, lists and nulls."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
         yield path
@@ -257,7 +257,10 @@ def at(data: Any, path: Iterable[str | int]) -> Any:
 
 @st.composite
 def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, Any, Span]:
-    """A change that adds to a map or list of a document, what it then says, and where the map or list is."""
+    """Draw a change that adds to a map or list.
+
+    Return it with the data it should give and the place of the map or list.
+    """
     path = draw(st.sampled_from(list(collections(root))))
     node, new = yaml.get(root, *path), draw(NEW)
     assert node is not None
@@ -284,7 +287,7 @@ def additions(draw: st.DrawFn, root: yaml.Target, data: Any) -> tuple[Change, An
 
 
 def added(change: Change, place: Span) -> str:
-    """The text after a change, of which all lines but those of a map in flow style, or of what is null, stay."""
+    """Return the text after a change; assert that lines outside of a flow map or a null stay."""
     source = place.source
     new = edit.apply_edits(source, edit.edits([change])).decode().removeprefix("\ufeff")
     old = source.data.decode().removeprefix("\ufeff")

@@ -24,7 +24,7 @@ BOTH = [pytest.param(pyyaml.CLoader, id="c"), pytest.param(pyyaml.Loader, id="pu
 
 @pytest.fixture(params=BOTH)
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run the test with the C parser and with its fallback."""
+    """Run the test with the C parser and with the fallback in Python."""
     monkeypatch.setattr(yaml, "Loader", request.param)
     return request.param
 
@@ -41,7 +41,7 @@ def root(data: bytes | str) -> Node:
 
 
 def problem(data: bytes | str) -> tuple[str, int, int, str]:
-    """Message, line, column and text of the only problem."""
+    """Return message, line, column and text of the only problem."""
     (document,) = read(data)
     assert document.problem is not None
     assert document.root is None
@@ -68,7 +68,7 @@ def scalars(node: Node) -> Iterator[Scalar]:
 
 
 def texts(node: Node) -> object:
-    """The tree as Python data, spans left out. Not for documents with bombs."""
+    """Return the tree as Python data, without places; documents with bombs would not fit."""
     node = yaml.resolve(node)
     if isinstance(node, Scalar):
         return node.text

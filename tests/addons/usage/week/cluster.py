@@ -27,7 +27,7 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Container:
-    """A container: cores and bytes over time, and when it was killed for want of memory or crashed."""
+    """A container: its use of CPU (cores) and memory (bytes) over time, and when it was OOM-killed or crashed."""
 
     name: str
     cpu: Shape
@@ -40,18 +40,18 @@ class Container:
 
     @property
     def gpus(self) -> int:
-        """Number of GPUs or slices."""
+        """Number of GPUs, or of MIG slices."""
         return int(sum(amount for resource, amount in self.limits.items() if resource.startswith("nvidia_com_")))
 
     @property
     def restarts(self) -> list[int]:
-        """Times of its restarts."""
+        """Times at which the container restarted."""
         return sorted([*self.kills, *self.crashes])
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The GPUs of a node, or their slices: `mig` is the profile of these, `slices` how many of them a GPU has."""
+    """The GPUs of a node. With `mig`, the name of a MIG profile, each GPU is divided into `slices`."""
 
     model: str
     memory: int
@@ -61,15 +61,16 @@ class Machine:
 
     @property
     def resource(self) -> str:
-        """Name of the resource in kube-state-metrics."""
+        """Name of the GPU resource in kube-state-metrics."""
         return f"nvidia_com_mig_{self.mig.replace('.', '_')}" if self.mig else GPU
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node. `twice` has two Prometheus that scrape it; `exported` a scrape of DCGM that does not honor labels.
+    """A node and how it is scraped.
 
-    Without `profiling`, its DCGM exporter has no metrics of the profiling module.
+    `twice`: by two replicas of Prometheus; `exported`: DCGM by a scrape that does not honor labels; `profiling`:
+    whether DCGM exports the metrics of the profiling module.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Node:
 
 @dataclass
 class Pod:
-    """A pod: `owners` from its controller outwards. `started` is None for one that never ran."""
+    """A pod; `owners` begins with its controller. `started` is None if the pod never ran."""
 
     namespace: str
     name: str
@@ -107,7 +108,7 @@ class Pod:
 
     @property
     def job(self) -> tuple[str, str]:
-        """Name of the job that the pod belongs to."""
+        """Kind and name of the job that the pod belongs to: its outermost owner."""
         return self.owners[-1] if self.owners else ("Pod", self.name)
 
     @property
@@ -118,7 +119,7 @@ class Pod:
 
 @dataclass(frozen=True)
 class QueueWaits:
-    """Waits in a queue of Kueue: time of admission and seconds, per workload."""
+    """Waits in a Kueue queue: for each workload, the time of admission and the seconds waited."""
 
     queue: str
     waits: list[tuple[int, float]]
@@ -126,12 +127,12 @@ class QueueWaits:
 
 @dataclass
 class Week:
-    """What happened from `begin` to `end`, and how it was watched.
+    """Everything that happened in a cluster from `begin` to `end`, and how Prometheus scraped it.
 
-    `interval` is that of the kubelets and DCGM exporters, `facts` that of kube-state-metrics. `gaps` are times in
-    which nothing was scraped. With `ids`, series of a container have its id, so that a restart begins a new one. What
-    `is_noisy` changes from scrape to scrape. `honors_labels` is about the scrape of kube-state-metrics, which runs in
-    `copies`; all series have the `external` labels.
+    `interval`: of the kubelets and DCGM exporters; `facts`: of kube-state-metrics; `gaps`: times without any scrape.
+    `ids`: series of a container have its id, so that a restart begins a new series. `is_noisy`: values change from
+    scrape to scrape. `honors_labels`: of the scrape of kube-state-metrics, which runs in `copies`. `external`: labels
+    of all series.
     """
 
     begin: int
@@ -152,13 +153,13 @@ class Week:
 
     @property
     def flags(self) -> list[str]:
-        """The flags of `kcheck usage record` that name its time, and it among others."""
+        """Flags of `kcheck usage record` that select this week, and its series in a shared Prometheus."""
         end = datetime.fromtimestamp(self.end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         matchers = [word for key, value in self.external.items() for word in ("--matcher", f'{key}="{value}"')]
         return ["--end", end, "--window", f"{(self.end - self.begin) // HOUR}h", *matchers]
 
     def place(self) -> None:
-        """Give each pod its GPUs, and see that they and its cores are there."""
+        """Assign GPUs to each pod; assert that its node has enough cores and GPUs."""
         running: list[Pod] = []
         for pod in sorted(self.pods, key=lambda one: one.scheduled or 0):
             if pod.node is None or pod.scheduled is None:

@@ -79,7 +79,7 @@ NEVER = (("CronJob", "monthly-report"), ("Deployment", "old-api"))
 
 
 def files() -> dict[str, str]:
-    """The files of the code by their paths."""
+    """Return the Terraform and manifests that declare the standard week, by path."""
     pools = [
         POOL.format(name=name, type=machine, least=least, desired=desired, most=most)
         for name, (machine, least, desired, most) in POOLS.items()
@@ -91,14 +91,14 @@ def files() -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """Write the code into a folder."""
+    """Write the code of the standard week into a folder."""
     (folder / "manifests").mkdir(parents=True, exist_ok=True)
     for name, text in files().items():
         (folder / name).write_text(text)
 
 
 def manifests() -> dict[str, list[Object]]:
-    """The objects of each namespace."""
+    """Return the objects of each namespace."""
     found = {name: [_namespace(name, team)] for name, team in standard.TEAMS.items()}
     found["search"] += _search()
     found["vision"] += _vision()
@@ -113,7 +113,7 @@ def manifests() -> dict[str, list[Object]]:
 
 
 def amount(resource: str, value: float) -> str:
-    """A quantity as people write it."""
+    """Return a quantity as people write it."""
     if resource == "cpu":
         return f"{value:g}" if value == int(value) else f"{round(value * 1000)}m"
     if resource == "memory":
@@ -214,7 +214,7 @@ def _deployment(where: str, boxes: list[Container], replicas: int, labels: dict[
 
 
 def _selected(app: str, template: Object) -> Object:
-    """A template with the label by which its controller finds its pods."""
+    """Return selector and template of a workload, joined by a label `app`."""
     labels = {"app": app, **template.get("metadata", {}).get("labels", {})}
     return {"selector": {"matchLabels": {"app": app}}, "template": {**template, "metadata": {"labels": labels}}}
 
@@ -224,7 +224,7 @@ def _once(boxes: list[Container], labels: dict[str, str], **more: Any) -> Object
 
 
 def _template(boxes: list[Container], labels: dict[str, str], *, pool: str = "", **more: Any) -> Object:
-    """A template of pods; GPUs stand under `limits` only, as most people write them."""
+    """Return a pod template; GPUs are written under `limits` only, as most people do."""
     containers = []
     for box in boxes:
         requests = {key: amount(key, value) for key, value in box.requests.items() if key != GPU}

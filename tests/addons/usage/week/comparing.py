@@ -29,7 +29,7 @@ SHORT = 7200
 
 @dataclass(frozen=True)
 class Difference:
-    """A number of a pod or another thing that is not what it should be."""
+    """A measured number that differs from the true one."""
 
     what: str
     measured: object
@@ -40,7 +40,7 @@ class Difference:
 
 
 class Comparison:
-    """Compares a recording with a week and its truth."""
+    """A comparison of a recording with the week that was recorded."""
 
     def __init__(self, week: Week, pods: dict[tuple[str, str], PodTruth], recording: Recording) -> None:
         self.week = week
@@ -50,7 +50,7 @@ class Comparison:
         """Seconds by which the begin and end of a pod may fall beside its samples."""
 
     def differences(self) -> list[Difference]:
-        """All of them."""
+        """Return all differences between the recording and the week."""
         return [
             *self._names(), *self._nodes(), *self._waits(),
             *(one for pod in self.recording.pods for one in self._pod(pod)),
@@ -120,7 +120,7 @@ class Comparison:
         yield from _same(f"{what} containers", extra, set())
 
     def _was_seen(self, start: int | None, stop: int | None) -> bool:
-        """Whether somebody looked at something that was true for some time."""
+        """Return whether a state that lasted from `start` to `stop` was surely scraped, despite the gaps."""
         if start is None:
             return False
         start, stop = max(start, self.week.begin), min(stop or self.week.end, self.week.end)
@@ -128,7 +128,10 @@ class Comparison:
         return stop - start - lost > 2 * self.week.facts
 
     def _is_twice(self, true: PodTruth) -> bool:
-        """Whether noise was measured at two moments, of which the larger is recorded."""
+        """Return whether a pod was scraped by two Prometheus replicas that saw different noise.
+
+        The recording keeps the larger.
+        """
         return self.week.is_noisy and true.pod.node is not None and true.pod.node.twice
 
     def _hours(self, what: str, pod: Pod, true: PodTruth) -> Iterator[Difference]:
@@ -173,7 +176,7 @@ class Comparison:
             yield from _percentiles(f"{what} CPU later", found.cpu, self._cpu_steps(true, starting=False))
 
     def _steps(self, life: Life, values: list[float]) -> dict[int, list[float]]:
-        """The values of scrapes by the steps of the recording that they count for."""
+        """Return the values of scrapes, grouped by the steps of the recording to which they count."""
         begin, step = self.recording.begin, self.recording.step
         found: dict[int, list[float]] = {}
         for at, value in zip(life.times, values, strict=True):
@@ -181,11 +184,14 @@ class Comparison:
         return found
 
     def _memory_steps(self, true: ContainerTruth) -> list[float]:
-        """The most memory in each step."""
+        """Return the largest use of memory in each step."""
         return [max(values) for life in true.lives for values in self._steps(life, life.memory).values()]
 
     def _cpu_steps(self, true: ContainerTruth, *, starting: bool | None = None) -> list[float]:
-        """CPU between the last two scrapes of each step: what was used before the first scrape nobody measured."""
+        """Return the use of CPU in each step, between its last two scrapes.
+
+        CPU before the first scrape is not measured.
+        """
         found = []
         for life, began in zip(true.lives, true.began, strict=True):
             is_new = bool(life.times) and life.times[0] - life.start <= self.week.interval
@@ -214,12 +220,12 @@ class Comparison:
 
 
 def _mean(percents: dict[int, int]) -> float:
-    """The mean of samples by percent."""
+    """Return the mean of a histogram by percent."""
     return sum(percent * count for percent, count in percents.items()) / max(1, sum(percents.values()))
 
 
 def _percentiles(what: str, found: dict[int, int], true: list[float]) -> Iterator[Difference]:
-    """Differences of percentiles: the measured one is that of the truth, give or take one or two samples."""
+    """Yield the percentiles that differ from the true ones by more than one or two samples explain."""
     if len(true) <= FEW:
         return
     aside = SHARE * 100 + 200 / len(true)

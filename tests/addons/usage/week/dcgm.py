@@ -16,7 +16,10 @@ RESERVED = 500
 
 
 def write_gpus(writer: Writer, week: Week) -> None:
-    """All GPUs of all nodes; where no pod has one, it is idle and has no pod's labels."""
+    """Write the series of all GPUs of all nodes.
+
+    A GPU without a pod is idle and has no labels of a pod.
+    """
     users: dict[str, dict[int, list[tuple[Pod, Container]]]] = {}
     for pod in sorted(week.pods, key=lambda one: one.started or 0):
         if pod.node is None or pod.started is None:
@@ -38,7 +41,7 @@ def write_gpus(writer: Writer, week: Week) -> None:
 
 
 def labels_of(node: Node, machine: Machine, slot: int) -> dict[str, str]:
-    """The labels of a GPU or slice itself."""
+    """Return the labels of a GPU or MIG slice, without those of a pod."""
     per = machine.slices
     number = slot // per
     found = {
@@ -55,12 +58,12 @@ def labels_of(node: Node, machine: Machine, slot: int) -> dict[str, str]:
 
 
 def uuid(node: Node, machine: Machine, slot: int) -> str:
-    """The identity of the GPU that has a slot."""
+    """Return the UUID of the GPU that a slot belongs to."""
     return f"GPU-{node.name}-{slot // machine.slices}"
 
 
 def _exporters(node: Node) -> dict[str, str]:
-    """The labels of the exporter itself, where a scrape that does not honor labels keeps them."""
+    """Return the labels of the DCGM exporter's own pod, kept by a scrape that does not honor labels."""
     own = {"namespace": "gpu-operator", "pod": f"nvidia-dcgm-exporter-{node.name[-5:]}", "container": "nvidia-dcgm-exporter"}  # fmt: skip
     return own if node.exported else {}
 

@@ -20,7 +20,7 @@ BEFORE = 7 * 24 * HOUR
 
 
 def drawn(seed: int, hours: int = LONG) -> Week:
-    """A week by a seed."""
+    """Return a week drawn at random from a seed."""
     return _Draw(seed, hours).week
 
 
@@ -85,7 +85,7 @@ class _Draw:
         return Container(name, self._shape(cores), used, requests | limits, limits, use)
 
     def _services(self) -> None:
-        """Deployments with a rollout each; a StatefulSet whose pod comes back under its name on another node."""
+        """Add Deployments with one rollout each, and a StatefulSet pod that comes back on another node."""
         begin, end = self.week.begin, self.week.end
         for name in ("web", "queue-worker"):
             boxes = [self._container("main"), self._container("sidecar")]
@@ -104,7 +104,7 @@ class _Draw:
         self._add(Pod("beta", "db-0", owners, self.week.nodes[1], [again], moved + 90, moved + 95, moved + 120))
 
     def _runs(self) -> None:
-        """Jobs: most of some minutes, some of seconds, some of hours; a few pods of each."""
+        """Add jobs of a few pods each: most run for minutes, some for seconds or hours."""
         kinds = [self._container("run") for _ in range(4)]
         kinds += [self._container("train", gpus) for gpus in (1, 1, 2, 4)]
         kinds += [self._container("slice", 1, "nvidia_com_mig_1g_10gb")]
@@ -127,7 +127,7 @@ class _Draw:
                 self._schedule(pod)
 
     def _schedule(self, pod: Pod) -> None:
-        """Add a pod where there is room for it; one for which there is none never was."""
+        """Add a pod to the first node that has room for it; drop it if none has."""
         for node in self.week.nodes:
             here = [
                 one

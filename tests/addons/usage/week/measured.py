@@ -18,13 +18,13 @@ SECOND_REPLICA = 7
 
 @dataclass(frozen=True)
 class Clock:
-    """The times of the scrapes of a target."""
+    """The times at which a target is scraped."""
 
     times: list[int]
     text: list[str]
 
     def span(self, start: int, stop: int | None) -> tuple[int, int]:
-        """The first scrape after `start`, and the first after `stop`, by their numbers."""
+        """Return the numbers of the first scrape after `start` and of the first after `stop`."""
         last = len(self.times) if stop is None else bisect_right(self.times, stop)
         return min(bisect_right(self.times, start), last), last
 
@@ -41,7 +41,7 @@ def _clock(begin: int, end: int, interval: int, offset: int, gaps: tuple[tuple[i
 
 
 def clock(week: Week, target: str, *, facts: bool = False, later: int = 0) -> Clock:
-    """The clock of a target: each one is scraped at its own second of the interval, as Prometheus does."""
+    """Return the clock of a target: each target has its own second of the interval, as in Prometheus."""
     interval = week.facts if facts else week.interval
     offset = zlib.crc32(target.encode()) % interval + later
     return _clock(week.begin, week.end, interval, offset, tuple(week.gaps))
@@ -49,7 +49,7 @@ def clock(week: Week, target: str, *, facts: bool = False, later: int = 0) -> Cl
 
 @dataclass(frozen=True)
 class Life:
-    """A container from one start to the next, as far as it was scraped: `first` is the number of its first scrape."""
+    """A container from one start to the next, as it was scraped; `first` is the number of its first scrape."""
 
     start: int
     first: int
@@ -58,7 +58,7 @@ class Life:
     memory: list[float]
 
     def counter(self) -> list[float]:
-        """Seconds of CPU since the start."""
+        """Return the CPU seconds since the start, at each scrape."""
         total, before, found = 0.0, self.start, []
         for at, cores in zip(self.times, self.cpu, strict=True):
             total += cores * (at - before)
@@ -68,7 +68,7 @@ class Life:
 
 
 def lives(week: Week, pod: Pod, container: Container, ticks: Clock) -> list[Life]:
-    """The lives of a container as a clock saw them; none of a pod that never ran."""
+    """Return the lives of a container as a clock saw them; empty if the pod never ran."""
     if pod.started is None:
         return []
     starts = [pod.started, *container.restarts]
@@ -82,15 +82,15 @@ def lives(week: Week, pod: Pod, container: Container, ticks: Clock) -> list[Life
 
 
 def sampled(shape: Shape, start: int, times: list[int]) -> list[float]:
-    """A shape at some times."""
+    """Return the values of a shape at some times."""
     return [shape(at - start, at) for at in times]
 
 
 def kubelet(week: Week, node: Node, *, second: bool = False) -> Clock:
-    """The clock of the kubelet of a node, of the first or second Prometheus."""
+    """Return the clock of a node's kubelet, of the first or the second Prometheus."""
     return clock(week, f"kubelet {node.name}", later=SECOND_REPLICA if second else 0)
 
 
 def exporter(week: Week, node: Node) -> Clock:
-    """The clock of the DCGM exporter of a node."""
+    """Return the clock of a node's DCGM exporter."""
     return clock(week, f"dcgm {node.name}")

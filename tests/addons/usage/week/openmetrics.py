@@ -29,7 +29,7 @@ Span = tuple[int, "int | None", float]
 
 
 class Writer:
-    """Writes samples into one file for each block of time."""
+    """A writer of samples, with one file for each block of time."""
 
     def __init__(self, week: Week, folder: Path, files: ExitStack) -> None:
         first = week.begin // BLOCK
@@ -52,7 +52,7 @@ class Writer:
         return found
 
     def fact(self, name: str, labels: dict[str, str], *spans: Span) -> None:
-        """A series of kube-state-metrics."""
+        """Write a series of kube-state-metrics, one from each of its copies."""
         if self._week.honors_labels:
             own = {"container": KSM_POD["container"], **labels}
         else:
@@ -61,7 +61,7 @@ class Writer:
             self.constant(name, {**own, **KSM, "instance": f"10.0.9.{number}:8080"}, self._facts, *spans)
 
     def constant(self, name: str, labels: dict[str, str], ticks: Clock, *spans: Span) -> None:
-        """A series that has one value for each span of time."""
+        """Write a series that has one value in each span of time."""
         series = _series(name, {**labels, **self._week.external})
         for start, stop, value in spans:
             prefix = f"{series} {value:.15g} "
@@ -69,7 +69,7 @@ class Writer:
                 file.write(prefix + prefix.join(ticks.text[first:last]))
 
     def varying(self, name: str, labels: dict[str, str], ticks: Clock, first: int, values: list[float]) -> None:
-        """A series that has these values from its first scrape on."""
+        """Write a series with the given values, beginning with scrape number `first`."""
         prefix = _series(name, {**labels, **self._week.external}) + " "
         for file, start, stop in self._pieces(ticks, first, first + len(values)):
             pairs = zip(values[start - first : stop - first], ticks.text[start:stop], strict=True)
@@ -101,12 +101,12 @@ def write(week: Week, folder: Path) -> list[Path]:
 
 
 def identity(text: str) -> str:
-    """Hexadecimal digits that stand for something, always the same."""
+    """Return hexadecimal digits derived from a text, always the same."""
     return f"{zlib.crc32(text.encode()):08x}{zlib.adler32(text.encode()):08x}"
 
 
 def _labels(labels: dict[str, str]) -> dict[str, str]:
-    """Labels as kube-state-metrics names them."""
+    """Return labels under the names that kube-state-metrics gives them."""
     clean = {key: "".join(letter if letter.isalnum() else "_" for letter in key) for key in labels}
     return {f"label_{clean[key]}": value for key, value in labels.items()}
 
@@ -137,7 +137,7 @@ def _usage(writer: Writer, week: Week, pod: Pod) -> None:
 
 
 def _whole_pod(writer: Writer, week: Week, pod: Pod, labels: dict[str, str], ticks: Clock) -> None:
-    """The sums over the containers of a pod, which have no label `container`; its cgroup outlives their restarts."""
+    """Write the series of a whole pod, without the label `container`; its cgroup outlives restarts of containers."""
     cpu: dict[int, float] = {}
     memory: dict[int, float] = {}
     for box in pod.containers:
@@ -220,7 +220,7 @@ def _restarts(writer: Writer, pod: Pod, box: Container, base: dict[str, str]) ->
 
 
 def _owners(writer: Writer, week: Week) -> None:
-    """The owners of the ReplicaSets and Jobs of the pods, as long as there is one of these."""
+    """Write the owners of the pods' ReplicaSets and Jobs, for as long as these exist."""
     found: dict[tuple[str, str, str], tuple[tuple[str, str] | None, int, int]] = {}
     for pod in week.pods:
         if not pod.owners or pod.owners[0][0] not in ("ReplicaSet", "Job"):
@@ -261,7 +261,7 @@ def _node(writer: Writer, week: Week, node: Node) -> None:
 
 
 def _queues(writer: Writer, week: Week) -> None:
-    """Histograms of Kueue, which have counted since before the week."""
+    """Write the histograms of Kueue, whose counts began before the week."""
     ticks = clock(week, "kueue")
     for queue in week.queues:
         labels = {"cluster_queue": queue.queue, "job": "kueue-controller-manager"}

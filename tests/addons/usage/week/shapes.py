@@ -14,19 +14,19 @@ SLOW = 600
 
 
 def noise(seed: int, at: int) -> float:
-    """From -1 to 1, by chance but always the same."""
+    """Return a pseudo-random number from -1 to 1, always the same for a seed and time."""
     mixed = (at * 2654435761 + seed * 40503 + 12345) & 0xFFFFFFFF
     mixed = ((mixed ^ (mixed >> 15)) * 2246822519) & 0xFFFFFFFF
     return (mixed ^ (mixed >> 13)) / 0x7FFFFFFF - 1
 
 
 def constant(level: float) -> Shape:
-    """Always the same."""
+    """Return a shape that is constant."""
     return lambda _age, _at: level
 
 
 def steady(level: float, seed: int = 0, *, daily: float = 0.0, spread: float = 0.03, every: int = SLOW) -> Shape:
-    """Around a level, with a swing by the time of day."""
+    """Return a shape that varies around a level, with the time of day if `daily`."""
 
     def shape(age: int, at: int) -> float:
         swing = daily * math.sin(2 * math.pi * at / DAY) if daily else 0.0
@@ -36,15 +36,15 @@ def steady(level: float, seed: int = 0, *, daily: float = 0.0, spread: float = 0
 
 
 def start_up(peak: float, seconds: int, then: Shape) -> Shape:
-    """A peak for so many seconds, then something else."""
+    """Return a shape that has a peak for some seconds, then follows another one."""
     return lambda age, at: peak if age <= seconds else then(age, at)
 
 
 def grows(low: float, high: float, seconds: int) -> Shape:
-    """From low to high in so many seconds, then high."""
+    """Return a shape that rises from low to high in some seconds, then stays high."""
     return lambda age, _at: low + (high - low) * min(1.0, age / seconds)
 
 
 def bursts(low: float, high: float, every: int, length: int) -> Shape:
-    """High for the first `length` of each `every` seconds, else low."""
+    """Return a shape that is high for the first `length` of every `every` seconds, else low."""
     return lambda age, _at: high if age % every < length else low

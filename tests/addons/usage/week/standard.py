@@ -28,17 +28,17 @@ TEAMS = {"search": "search", "vision": "vision", "language": "language"}
 
 
 def gpu(busy: float, memory: float, seed: int, *, tensor: float = 0, power: float = 200) -> Gpu:
-    """A GPU that is busy for a percentage of the time."""
+    """Return the use of a GPU that is busy for a percentage of the time."""
     return Gpu(steady(busy, seed), constant(memory), steady(tensor, seed), steady(power, seed))
 
 
 def size(cpu: float, memory: float, gpus: int = 0) -> dict[str, float]:
-    """Resources as cores, GiB and GPUs."""
+    """Return resource quantities from cores, GiB and GPUs."""
     return {"cpu": cpu, "memory": memory * GIB} | ({GPU: gpus} if gpus else {})
 
 
 def box(name: str, cpu: Shape, memory: Shape, requests: dict[str, float], cap: float = 0, use: Gpu | None = None) -> Container:  # fmt: skip
-    """A container with a limit of memory in GiB, if any, and GPUs as it requests."""
+    """Return a container; `cap` is its memory limit in GiB, and its GPU limits equal its requests."""
     limits = {"memory": cap * GIB} if cap else {}
     return Container(name, cpu, memory, requests, limits | {key: one for key, one in requests.items() if key == GPU}, use)  # fmt: skip
 
@@ -78,14 +78,14 @@ SHELL = box("shell", constant(0.01), constant(20 * MIB), {})
 
 
 class _Plan:
-    """Puts pods into a week, with times in seconds from its beginning."""
+    """A plan that adds pods to a week, with times in seconds from its beginning."""
 
     def __init__(self, week: Week, nodes: dict[str, Node]) -> None:
         self.week = week
         self.nodes = nodes
 
     def pod(self, where: str, owners: list[tuple[str, str]], boxes: list[Container], start: int, stop: int | None = None, **more: object) -> Pod:  # fmt: skip
-        """A pod `namespace/name@node`; created, scheduled at once and started after a minute if nothing else is said."""
+        """Add a pod `namespace/name@node`; unless said otherwise it is scheduled at once and started after a minute."""
         namespace, _, rest = where.partition("/")
         name, _, node = rest.partition("@")
         begin = self.week.begin
@@ -102,7 +102,7 @@ class _Plan:
         return pod
 
     def replica(self, where: str, boxes: list[Container], start: int = -BEFORE, stop: int | None = None, **more: object) -> Pod:  # fmt: skip
-        """A pod of a Deployment, `namespace/deployment/hash/replica@node`."""
+        """Add a pod of a Deployment, named `namespace/deployment/hash/replica@node`."""
         namespace, name, version, rest = where.split("/")
         replica, _, node = rest.partition("@")
         owners = [("ReplicaSet", f"{name}-{version}"), ("Deployment", name)]
@@ -110,14 +110,14 @@ class _Plan:
 
 
 def suffix(of: str) -> str:
-    """Five letters as Kubernetes appends them to a name, always the same for one name."""
+    """Return five letters like those Kubernetes appends to a name, always the same for one text."""
     letters = "bcdfghjklmnpqrstvwxz2456789"
     number = int(identity(of), 16)
     return "".join(letters[number // len(letters) ** place % len(letters)] for place in range(5))
 
 
 def standard(days: int = DAYS, interval: int = 60, facts: int = 120) -> Week:
-    """The week, or its last `days`: what happened in it is what is left of it in these."""
+    """Return the standard week, or its last `days` days."""
     begin = END - DAYS * 24 * HOUR
     week = Week(begin, END, interval, facts)
     nodes = {node.name: node for node in _nodes(begin)}
@@ -154,7 +154,7 @@ def _nodes(begin: int) -> Iterator[Node]:
 
 
 def _services(plan: _Plan) -> None:
-    """Services without GPUs: one was rolled out in the middle of the week."""
+    """Add services without GPUs, one of them rolled out in the middle of the week."""
     roll = 90 * HOUR
     labels = {"app": "api", "team": "search", "owner": "grace"}
     for number in range(4):
@@ -172,7 +172,7 @@ def _services(plan: _Plan) -> None:
 
 
 def _inference(plan: _Plan) -> None:
-    """Services with two or three GPUs, which leave two of each node's; and a job that needs a whole node."""
+    """Add services that leave two GPUs of each node free, and a job that needs a whole node."""
     for number, (name, use, node) in enumerate(
         (("ocr", OCR, 0), ("ocr", OCR, 0), ("ocr", OCR, 1), ("caption", CAPTION, 1), ("ocr", OCR, 2), ("caption", CAPTION, 2))
     ):  # fmt: skip
@@ -191,7 +191,10 @@ def _inference(plan: _Plan) -> None:
 
 
 def _training(plan: _Plan) -> None:
-    """A job of three pods whose nodes come one after the other; all begin when the last is there."""
+    """Add a job of three pods whose nodes come one after the other.
+
+    All start when the last node is there.
+    """
     labels = {"team": "language", "owner": "linus", "experiment": "pretrain-7b"}
     for number, name in enumerate(("pretrain-master-0", "pretrain-worker-0", "pretrain-worker-1")):
         scheduled = 20 * HOUR + (number + 1) * 5 * MINUTE + 2 * MINUTE
@@ -221,7 +224,7 @@ def _research(plan: _Plan) -> None:
 
 
 def _short(plan: _Plan) -> None:
-    """Runs of some minutes to hours."""
+    """Add jobs that run for minutes to hours."""
     labels = {"team": "language", "owner": "margaret"}
     for hour in range(DAYS * 24):
         start = hour * HOUR + 10 * MINUTE
@@ -243,6 +246,6 @@ def _short(plan: _Plan) -> None:
 
 
 def _strangers(plan: _Plan) -> None:
-    """Pods that are in no code."""
+    """Add pods that no code declares."""
     plan.pod("scratch/redis-0@general-3", [("StatefulSet", "redis")], [LEGACY], -BEFORE)
     plan.pod("scratch/debug-shell@general-3", [], [SHELL], 40 * HOUR, 52 * HOUR)

@@ -20,7 +20,7 @@ STARTING = 15 * 60
 
 @dataclass
 class ContainerTruth:
-    """True use of a container at each scrape, in cores and bytes, from each start to its end."""
+    """True use of a container at each scrape, in cores and bytes, for each of its lives."""
 
     lives: list[Life]
     began: list[int]
@@ -28,16 +28,16 @@ class ContainerTruth:
 
     @property
     def cpu(self) -> list[float]:
-        """Millicores of each scrape."""
+        """CPU in use at each scrape, in millicores."""
         return [cores * 1000 for life in self.lives for cores in life.cpu]
 
     @property
     def memory(self) -> list[float]:
-        """Bytes of each scrape."""
+        """Memory in use at each scrape, in bytes."""
         return [used for life in self.lives for used in life.memory]
 
     def cpu_of(self, *, starting: bool) -> list[float]:
-        """Millicores of each scrape in the start of the pod, or after that."""
+        """Return the CPU in use at each scrape, in millicores: while the pod starts, or afterwards."""
         return [
             cores * 1000
             for life, began in zip(self.lives, self.began, strict=True)
@@ -48,7 +48,7 @@ class ContainerTruth:
 
 @dataclass
 class GpuTruth:
-    """Percent of each scrape, the most memory in MiB, the mean of the watts."""
+    """True use of a GPU: busy and tensor percent at each scrape, most memory in MiB, mean power in watts."""
 
     uuid: str
     busy: list[float]
@@ -59,9 +59,10 @@ class GpuTruth:
 
 @dataclass
 class PodTruth:
-    """Seconds that a pod ran in the week and was pending in it, and had a node; its containers and GPUs.
+    """True use of all pods that had one name in the week.
 
-    `lives` is how many pods had its name; `pod` is the last of them.
+    Seconds in which they were running, pending (`waiting`) and on a node (`held`); their containers and GPUs. `lives`
+    counts them; `pod` is the last one.
     """
 
     pod: Pod
@@ -73,7 +74,7 @@ class PodTruth:
     lives: int = 1
 
     def add(self, later: PodTruth) -> None:
-        """Add another pod of the same name, which has the same containers."""
+        """Add a later pod of the same name, with the same containers."""
         self.pod = later.pod
         self.running += later.running
         self.waiting += later.waiting
@@ -86,13 +87,13 @@ class PodTruth:
 
     @property
     def gpu_hours(self) -> float:
-        """GPUs times hours."""
+        """GPU-hours that the pod held."""
         return self.pod.gpus * self.held / HOUR
 
 
 @dataclass
 class JobTruth:
-    """All pods of a job of a person."""
+    """True use of a job: all of its pods."""
 
     namespace: str
     job: tuple[str, str]
@@ -100,12 +101,12 @@ class JobTruth:
 
     @property
     def gpu_hours(self) -> float:
-        """GPUs times hours."""
+        """GPU-hours that the job held."""
         return sum(one.gpu_hours for one in self.pods)
 
     @property
     def idle_gpu_hours(self) -> float:
-        """GPU-hours in which the GPU was not busy, such as those before its pod ran."""
+        """GPU-hours in which the GPU was not busy, those before its pod ran included."""
         hours = sum(one.pod.gpus * (one.held - one.running) / HOUR for one in self.pods)
         for one in self.pods:
             for gpus in one.gpus.values():
@@ -114,12 +115,12 @@ class JobTruth:
 
     @property
     def utilisation(self) -> float:
-        """Percent of its GPU-hours in which the GPU was busy."""
+        """Percent of the GPU-hours in which the GPU was busy."""
         return 100 * (1 - self.idle_gpu_hours / self.gpu_hours) if self.gpu_hours else 0.0
 
     @property
     def core_hours(self) -> tuple[float, float]:
-        """Hours of cores requested, and used."""
+        """Core-hours requested, and used."""
         requested = sum(one.held * box.requests.get("cpu", 0) for one in self.pods for box in one.pod.containers)
         used = 0.0
         for one in self.pods:
@@ -129,17 +130,17 @@ class JobTruth:
 
 
 def percentile(values: list[float], percent: float) -> float:
-    """The smallest value that so many percent do not exceed."""
+    """Return the smallest value that is not exceeded by `percent` of the values."""
     return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
 
 
 def mean(values: list[float]) -> float:
-    """The mean."""
+    """Return the mean of some values."""
     return sum(values) / len(values)
 
 
 def truth(week: Week) -> dict[tuple[str, str], PodTruth]:
-    """The truth of each pod, by namespace and name."""
+    """Return the true use of each pod, by namespace and name."""
     found: dict[tuple[str, str], PodTruth] = {}
     for pod in week.pods:
         one = _pod(week, pod)
@@ -151,7 +152,7 @@ def truth(week: Week) -> dict[tuple[str, str], PodTruth]:
 
 
 def jobs(pods: dict[tuple[str, str], PodTruth]) -> dict[tuple[str, tuple[str, str]], JobTruth]:
-    """The truth of each job, by namespace, kind and name."""
+    """Return the true use of each job, by namespace, kind and name."""
     found: dict[tuple[str, tuple[str, str]], JobTruth] = {}
     for one in pods.values():
         key = (one.pod.namespace, one.pod.job)
@@ -160,7 +161,7 @@ def jobs(pods: dict[tuple[str, str], PodTruth]) -> dict[tuple[str, tuple[str, st
 
 
 def _within(week: Week, start: int | None, stop: int | None) -> int:
-    """Seconds of a time that are in the week and in no gap."""
+    """Return how many seconds from `start` to `stop` are in the week and in no gap."""
     if start is None:
         return 0
     start, stop = max(start, week.begin), min(stop or week.end, week.end)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Toy(Cloud):
-    """Clusters of a range of pods, and pools that grow from no nodes."""
+    """A minimal cloud: a cluster has one pod range, and its pools can scale from zero."""
 
     name = "toy"
     resources = ("toy_",)

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
-    """The ranges of pods and of Services."""
+    """Return the slots of the pod range and the Service range."""
     return [Slot("pods", least=20), Slot("services", prefix=16, routed=False)]
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, object]:
-    """Return the context of the toy cloud."""
+    """Return the variables of the toy cloud's templates."""
     return {"node_local_dns": False, "dns_autoscaler": False, "device_plugin": False}

@@ -29,7 +29,7 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 
 
 class _Toy(Reader):
-    """Reads one root module: there are no networks."""
+    """A reader of one root module of the toy cloud, which has no networks."""
 
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL,))
