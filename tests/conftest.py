@@ -1,4 +1,4 @@
-"""Helpers of the tests: folders of files, runs, and terraform where it is installed."""
+"""Provide helpers for the tests: folders of files, runs, and terraform if it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A `helm template` that fills in values, and maps of values by toYaml: what the tests of charts need of it."""
+"""Fill in the values of a chart, as much of `helm template` as the tests need."""
 
 from __future__ import annotations
 

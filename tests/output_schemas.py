@@ -1,4 +1,4 @@
-"""Checks that JSON output and its published schema have the same fields."""
+"""Check that JSON output and its published schema have the same fields."""
 
 from __future__ import annotations
 

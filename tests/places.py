@@ -1,4 +1,4 @@
-"""Where the tests find the repository, and how long they may take."""
+"""Find the repository for the tests, and set how long they may take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What processes of tests share, and servers that end when the process that holds them leaves or dies."""
+"""Share folders, locks and ports between test processes, and start servers that end with their last user."""
 
 from __future__ import annotations
 

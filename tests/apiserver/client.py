@@ -1,4 +1,4 @@
-"""Asks an API server whether it would take an object."""
+"""Ask an API server whether it would accept an object."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Answer:
 
     @property
     def taken(self) -> bool:
-        """Whether the server accepts the object.
+        """Return whether the server accepts the object.
 
-        AlreadyExists counts, as the server finds it after all other checks.
+        AlreadyExists counts as accepted, because the server finds it after all other checks.
         """
         return self.status < 300 or self.body.get("reason") == "AlreadyExists"
 
@@ -52,7 +52,7 @@ class Answer:
 
     @property
     def only_lacks(self) -> bool:
-        """Whether the only fault is that required fields are missing."""
+        """Return whether the only fault is that required fields are missing."""
         return not self.taken and {reason for reason, _ in self.causes} == {"FieldValueRequired"}
 
 

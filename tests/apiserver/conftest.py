@@ -1,4 +1,4 @@
-"""One API server for all tests of a session; without binaries the tests that need it skip."""
+"""Provide one API server for all tests of a session; without binaries, tests that need it are skipped."""
 
 from __future__ import annotations
 

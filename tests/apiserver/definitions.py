@@ -1,4 +1,4 @@
-"""Finds definitions of custom resources in a folder of YAML files, and gives a server those that it needs."""
+"""Find CRDs in a folder of YAML files, and install those that a server needs."""
 
 from __future__ import annotations
 

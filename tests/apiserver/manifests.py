@@ -1,4 +1,4 @@
-"""The objects in YAML that an API server could be asked about."""
+"""Find the objects in YAML that can be sent to an API server."""
 
 from __future__ import annotations
 

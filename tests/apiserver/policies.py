@@ -1,4 +1,4 @@
-"""Puts exported policies into a server, for the objects of these tests only."""
+"""Install exported policies in a server, for the objects of these tests only."""
 
 from __future__ import annotations
 

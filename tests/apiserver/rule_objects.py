@@ -1,4 +1,4 @@
-"""The objects in the examples of rules, and whether their rule finds them: what a policy has to agree with."""
+"""Find the objects in the examples of rules, and whether their rule finds them: its policy has to agree."""
 
 from __future__ import annotations
 

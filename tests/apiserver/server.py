@@ -1,4 +1,4 @@
-"""Starts etcd and a kube-apiserver on loopback, for as long as anybody holds them."""
+"""Start etcd and a kube-apiserver on loopback, which run as long as a process holds them."""
 
 from __future__ import annotations
 

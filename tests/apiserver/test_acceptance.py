@@ -1,4 +1,4 @@
-"""A real API server takes what kcheck generates, mends and shows in its rules, with strict validation."""
+"""Test that a real API server accepts, with strict validation, what kcheck generates, fixes and shows in rules."""
 
 from __future__ import annotations
 

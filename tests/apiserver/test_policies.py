@@ -1,4 +1,4 @@
-"""Rules as policies, inside a real API server: they refuse what is bad, and nothing else."""
+"""Test exported policies inside of a real API server: they refuse bad objects, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where kcheck says that pods fit, a real scheduler puts them; with KCHECK_UPDATE=1 its verdicts are stored."""
+"""Test that a real scheduler puts pods where kcheck says they fit; KCHECK_UPDATE=1 stores its verdicts."""
 
 from __future__ import annotations
 

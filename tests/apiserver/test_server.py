@@ -1,4 +1,4 @@
-"""The server of the tests runs as long as somebody holds it, and no longer."""
+"""Test that the tests' API server runs as long as a process holds it, and no longer."""
 
 from __future__ import annotations
 

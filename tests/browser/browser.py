@@ -1,4 +1,4 @@
-"""Chromium, and what a page looks like in it: to eyes, to a keyboard, and to a screen reader."""
+"""Drive Chromium, and report how a page appears to the eye, to a keyboard, and to a screen reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that kcheck prints, and a browser for all tests of a process."""
+"""Provide the pages that kcheck prints, and one browser for all tests of a process."""
 
 from __future__ import annotations
 

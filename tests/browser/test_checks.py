@@ -1,4 +1,4 @@
-"""What is looked for in pages is found where it is."""
+"""Test the checks of pages themselves: they find each fault in a page that has all of them."""
 
 from __future__ import annotations
 

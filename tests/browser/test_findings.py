@@ -1,4 +1,4 @@
-"""The page of findings in a real browser: its filters, by mouse, keyboard and address; and nothing of a stranger runs."""
+"""Test the page of findings in a real browser: filters by mouse, keyboard and address; hostile text runs no code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page in a real browser: on a phone, a tablet and a screen, in light and dark and on paper, by keyboard."""
+"""Test every page in a real browser: phone, tablet and screen, light and dark, on paper, by keyboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""action.yml and ci/gitlab.yml, run in a shell with the environment of GitHub and GitLab."""
+"""Test action.yml and ci/gitlab.yml, run in a shell with the environment of GitHub and GitLab."""
 
 from __future__ import annotations
 

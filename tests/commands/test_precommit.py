@@ -1,4 +1,4 @@
-"""The hooks, installed and run by pre-commit: which commits stop, pass or start nothing."""
+"""Test the hooks, installed and run by pre-commit: which commits they stop, pass or ignore."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data against a schema: every mistake that there is, where it is, and none that there is not."""
+"""Test data against a schema: every mistake is reported at its place, and nothing else is."""
 
 from __future__ import annotations
 

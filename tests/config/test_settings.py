@@ -1,4 +1,4 @@
-"""kcheck.yaml and [tool.kcheck]: their discovery, effect and errors."""
+"""Test kcheck.yaml and [tool.kcheck]: how they are found, what they change, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The day of a run: the clock in UTC, or KCHECK_TODAY."""
+"""Test the day of a run: the clock in UTC, or KCHECK_TODAY."""
 
 from __future__ import annotations
 

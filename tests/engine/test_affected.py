@@ -1,4 +1,4 @@
-"""A run about changed files finds what a run of the whole tree finds of the same objects."""
+"""Test that a run limited to changed files finds the same in their objects as a full run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drawn trees of which one input is deleted: what was found before is found, or the run names that input."""
+"""Test random trees with one input deleted: each finding stays, or the run names the input."""
 
 from __future__ import annotations
 

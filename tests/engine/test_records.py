@@ -1,4 +1,4 @@
-"""Records that a place in a rule names."""
+"""Test which records a place in a rule names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of rules whose `good` or `fixed` is a diff of `bad`."""
+"""Test examples of rules whose `good` or `fixed` is a diff of `bad`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages with a count that is not known."""
+"""Test messages that contain an unknown count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples of all rules of which one value has no value: the rule fires, names an input, or is listed as silent."""
+"""Test examples of all rules with one value unset: the rule fires, names an input, or is listed."""
 
 from __future__ import annotations
 

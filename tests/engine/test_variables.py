@@ -1,4 +1,4 @@
-"""Variables of rules: where they are put in, what a run decides by them, and the mistakes in them."""
+"""Test variables of rules: where they are filled in, what a run decides by them, and mistakes in them."""
 
 from __future__ import annotations
 

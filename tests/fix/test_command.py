@@ -1,4 +1,4 @@
-"""`kcheck fix` from the user's side: written, withheld and refused fixes, messages, exit status."""
+"""Test `kcheck fix` from the user's side: written, withheld and refused fixes, messages, exit status."""
 
 from __future__ import annotations
 

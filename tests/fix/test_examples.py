@@ -1,4 +1,4 @@
-"""All fixes at once on the examples of all rules: every offered fix works next to others."""
+"""Test all fixes at once on the examples of all rules: every offered fix works next to the others."""
 
 from __future__ import annotations
 

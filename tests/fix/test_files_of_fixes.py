@@ -1,4 +1,4 @@
-"""The file that a fix edits: flags, chart values, overlays and bases of Kustomize."""
+"""Test which file a fix edits: flags, chart values, overlays and bases of Kustomize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes change a value where it is written; every other byte stays."""
+"""Test that fixes change a value where it is written, and no other byte."""
 
 from __future__ import annotations
 

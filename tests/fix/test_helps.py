@@ -1,4 +1,4 @@
-"""Help for people: in the language of the file, and proved by a second run where it gives an attribute and a value."""
+"""Test help texts: in the language of the file, and correct by a second run if they set an attribute."""
 
 from __future__ import annotations
 

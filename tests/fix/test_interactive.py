@@ -1,4 +1,4 @@
-"""`kcheck fix --interactive`: each fix is shown and asked about; only what was accepted is written."""
+"""Test `kcheck fix --interactive`: it shows each fix and asks, and writes only what was accepted."""
 
 from __future__ import annotations
 

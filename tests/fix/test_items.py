@@ -1,4 +1,4 @@
-"""Fixes that add items to lists: where the list is written, where it is absent, and what else bears its name."""
+"""Test fixes that add items to lists: written lists, absent lists, and other things of the same name."""
 
 from __future__ import annotations
 

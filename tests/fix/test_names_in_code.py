@@ -1,4 +1,4 @@
-"""Fixes and help name what stands at the place: an attribute, a key or a flag of the user's, however it is written."""
+"""Test that fixes and help name the attribute, key or flag that the user wrote, however it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of fixes over random trees: the lines they may change, and that they finish."""
+"""Test properties of fixes over random trees: which lines they may change, and that they finish."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Requests and limits that were measured, written where they come from: manifests of every kind, and Terraform.
+"""Test measured requests and limits that a fix writes at their source: manifests of every kind, and Terraform.
 
-The texts are diffs: lines that begin with `-` are before the fix, with `+` after it, and with a space both.
+Texts are diffs: lines with `-` are before the fix, lines with `+` after it, and lines with a space both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Requests and limits that were measured, written into the values of charts that helm renders.
+"""Test measured requests and limits that a fix writes into the values of charts, which helm renders.
 
-The texts are diffs: lines that begin with `-` are before the fix, with `+` after it, and with a space both.
+Texts are diffs: lines with `-` are before the fix, lines with `+` after it, and lines with a space both.
 """
 
 from __future__ import annotations

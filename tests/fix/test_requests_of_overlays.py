@@ -1,6 +1,6 @@
-"""Requests that were measured in one cluster, written where only this one gets them; and values with several users.
+"""Test requests measured in one cluster, which a fix writes for this cluster only, and values with several users.
 
-The texts are diffs: lines that begin with `-` are before the fix, with `+` after it, and with a space both.
+Texts are diffs: lines with `-` are before the fix, lines with `+` after it, and lines with a space both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every spelling of Terraform in which a field can be written: what a fix makes of it, byte for byte.
+"""Test every spelling of a field in Terraform: what a fix makes of it, byte for byte.
 
 In the texts, `«old→new»` is what a fix replaces, `«→new»` what it adds; every other byte stays.
 """

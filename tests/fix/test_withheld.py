@@ -1,4 +1,4 @@
-"""Withheld fixes: a person must look first, so the finding stays and its help says why."""
+"""Test withheld fixes: a person must look first, so the finding stays and its help says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fixes of manifests keep the style of the file and change nothing else."""
+"""Test that fixes of manifests keep the style of the file and change nothing else."""
 
 from __future__ import annotations
 

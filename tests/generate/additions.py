@@ -1,4 +1,4 @@
-"""What people add to a cluster that was generated: services, jobs, agents; right as they are, but for what is given."""
+"""Build what people add to a generated cluster: services, jobs, agents; correct except for the given arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes to generated files, as somebody would make them; one that changes nothing is an error."""
+"""Change generated files as a person would; a change without effect is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terraform with real providers on generated files, where KCHECK_PLUGIN_DIR names a mirror of them."""
+"""Run Terraform with real providers on generated files, if KCHECK_PLUGIN_DIR names a mirror of them."""
 
 from __future__ import annotations
 

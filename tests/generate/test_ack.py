@@ -1,4 +1,4 @@
-"""Clusters generated for ACK: versions, engines, registries, and refusals at walls."""
+"""Test clusters generated for ACK: versions, engines, registries, and refusals at limits."""
 
 from __future__ import annotations
 

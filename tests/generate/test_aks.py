@@ -1,4 +1,4 @@
-"""Parts generated for AKS only: InfiniBand pools, machine topology, Lustre, names, the API server."""
+"""Test what is generated for AKS only: InfiniBand pools, machine topology, Lustre, names, the API server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables of templates: every one is used, and no cloud overrides one silently."""
+"""Test the variables of templates: every one is used, and no cloud overrides one silently."""
 
 from __future__ import annotations
 

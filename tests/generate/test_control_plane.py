@@ -1,4 +1,4 @@
-"""Settings of self-managed clusters by size, and the pools of Karpenter."""
+"""Test settings of self-managed clusters by size, and the pools of Karpenter."""
 
 from __future__ import annotations
 

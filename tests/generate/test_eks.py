@@ -1,4 +1,4 @@
-"""Parts of generated clusters only on AWS: checkpoint file system, names, interfaces, API server."""
+"""Test what is generated for AWS only: checkpoint file system, names, interfaces, API server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The assertions of a generated EKS cluster's `terraform test`, run without AWS' provider and modules.
+"""Test the assertions of a generated EKS cluster's `terraform test`, without AWS' provider and modules.
 
-What they look at is in variables, locals and the values of charts, which need no provider; the rest is left out.
+The assertions look at variables, locals and values of charts, which need no provider; everything else is left out.
 """
 
 from __future__ import annotations

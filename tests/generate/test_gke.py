@@ -1,4 +1,4 @@
-"""What GKE's part of `generate` computes, and that what it writes is clean for its kinds of machines."""
+"""Test the GKE part of `generate`: what it computes, and that its files have no findings on any machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""That `terraform test` of a generated GKE cluster fails where an edit leaves one that cannot hold its jobs."""
+"""Test that `terraform test` of a generated GKE cluster fails after an edit that leaves no room for its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters generated over a grid of intents: no findings, fully decided, large enough, well-formed."""
+"""Test clusters generated over a grid of intents: no findings, fully decided, large enough, well-formed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installers of self-managed clusters, and the networks between their GPUs."""
+"""Test installers of self-managed clusters, and the networks between their GPUs."""
 
 from __future__ import annotations
 

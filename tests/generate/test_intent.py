@@ -1,4 +1,4 @@
-"""An intent: read, filled, refused; its pools and ranges; the command that writes the cluster."""
+"""Test intents: reading, completion and refusal, pools and ranges, and the command that writes a cluster."""
 
 from __future__ import annotations
 

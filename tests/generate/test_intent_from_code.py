@@ -1,4 +1,4 @@
-"""Intents read from existing code: nothing is invented, and missing fields are reported."""
+"""Test intents read from existing code: nothing is invented, and missing fields are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Prometheus is sized by the nodes, and keeps what alerts and the dashboard ask for; promtool reads their queries where it is."""
+"""Test that Prometheus is sized by the nodes and keeps the series that alerts and the dashboard query.
+
+promtool parses the queries if it is installed.
+"""
 
 from __future__ import annotations
 

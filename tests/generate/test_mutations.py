@@ -1,7 +1,7 @@
-"""Each mistake of the catalogue, put back into what was generated, is found, and nothing else is.
+"""Test that each known mistake, put into a generated cluster, is found, and nothing else.
 
-A mistake: the rule, the cluster, what somebody changed, and rules that the same mistake breaks, too. Rules carry theirs
-under `mistakes`; those are here whose changes are made by code.
+A mistake has a rule, a cluster, changes, and other rules that it breaks. Rule files list mistakes under `mistakes`;
+those here need code to make their changes.
 """
 
 from __future__ import annotations

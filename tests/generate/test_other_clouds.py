@@ -1,4 +1,4 @@
-"""The same cluster on other clouds: equivalent machines, and the differences."""
+"""Test the same cluster on other clouds: equivalent machines, and the differences."""
 
 from __future__ import annotations
 

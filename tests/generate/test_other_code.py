@@ -1,4 +1,4 @@
-"""Code that says more than an intent can, or less than a cluster needs: each difference is said, with its place."""
+"""Test code that says more than an intent can, or less than a cluster needs: each difference is reported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What other linters report on generated clusters is in other_linters.yaml with its reason, and nothing else is.
+"""Test that other_linters.yaml lists everything that other linters report on generated clusters, with the reason.
 
-Runs those of checkov, kube-linter and trivy that are in PATH or in the folders of KCHECK_LINTERS.
+Runs checkov, kube-linter and trivy if they are in PATH or in the folders of KCHECK_LINTERS.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`--from` without `--output` corrects the code itself: edits, new manifests, and files of a part that is gone."""
+"""Test `--from` without `--output`, which corrects the code itself: edits, new files, and removed files."""
 
 from __future__ import annotations
 

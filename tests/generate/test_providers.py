@@ -1,7 +1,7 @@
-"""What is generated, held against the providers themselves: `terraform validate`, and its own `terraform test`.
+"""Test generated code with the providers themselves: `terraform validate`, and its own `terraform test`.
 
-KCHECK_PLUGIN_DIR names a filesystem mirror of providers, as `terraform providers mirror` makes one. A cloud whose
-providers are not in it is skipped, and so are modules, which Terraform would have to fetch (EKS).
+KCHECK_PLUGIN_DIR names a filesystem mirror, as `terraform providers mirror` makes one. Clouds whose providers are
+missing in it are skipped, and so are modules, which Terraform would have to fetch (EKS).
 """
 
 from __future__ import annotations

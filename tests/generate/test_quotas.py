@@ -1,4 +1,4 @@
-"""The quotas that a generated cluster asks for."""
+"""Test the quotas that a generated cluster needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated price of starting jobs as a whole, in the README of a generated cluster."""
+"""Test the simulated price of gang scheduling in the README of a generated cluster."""
 
 from __future__ import annotations
 

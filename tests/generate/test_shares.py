@@ -1,4 +1,4 @@
-"""Nodes of teams: whole numbers that add up, in every pool and in all."""
+"""Test the shares of teams in nodes: whole numbers that add up, in every pool and in total."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small cluster begins small: few files, no team machinery, and a flag for each part that it can grow by."""
+"""Test that a small cluster starts small: few files, no team machinery, a flag for each further part."""
 
 from __future__ import annotations
 

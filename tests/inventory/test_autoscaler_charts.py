@@ -1,4 +1,4 @@
-"""The cluster autoscaler's Helm chart, add-on modules that install it, and the autoscalers that clouds run."""
+"""Test the cluster autoscaler's Helm chart, add-on modules that install it, and autoscalers that clouds run."""
 
 from __future__ import annotations
 

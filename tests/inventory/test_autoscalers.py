@@ -1,4 +1,4 @@
-"""The cluster autoscaler as a workload: its flags in all spellings, its defaults by version, and fixes of them."""
+"""Test the cluster autoscaler as a workload: its flags in all spellings, its defaults by version, and fixes of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubernetes inside of Terraform: releases, manifests and typed resources, with places in the code."""
+"""Test Kubernetes inside of Terraform: releases, manifests and typed resources, with places in the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images over many manifests: once a cluster, with mirrors and caches that the code makes."""
+"""Test images over many manifests: counted once per cluster, with mirrors and caches that the code makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests are read when their turn comes, unless other objects ask about what is in them."""
+"""Test that manifests are read late, unless other objects need to know what they contain."""
 
 from __future__ import annotations
 

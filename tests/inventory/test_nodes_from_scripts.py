@@ -1,4 +1,4 @@
-"""Nodes of one's own in Terraform, cloud-init and scripts: kubeadm's configuration, its flags, or only their name."""
+"""Test nodes that Terraform, cloud-init and scripts join to a cluster: by kubeadm's files, flags, or a name."""
 
 from __future__ import annotations
 

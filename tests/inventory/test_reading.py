@@ -1,4 +1,4 @@
-"""An incremental read equals a fresh read."""
+"""Test that an incremental read equals a fresh read."""
 
 from __future__ import annotations
 

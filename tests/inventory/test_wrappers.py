@@ -1,4 +1,4 @@
-"""Releases that modules make which kcheck does not read: values among the arguments of their calls."""
+"""Test releases made by modules that kcheck does not read: their values are among the arguments of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says what an API server would refuse of YAML: core kinds by kubernetes-validate, others by tests/schemas/crds."""
+"""Find what an API server would refuse in YAML: core kinds by kubernetes-validate, others by tests/schemas/crds."""
 
 from __future__ import annotations
 

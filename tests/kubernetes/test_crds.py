@@ -1,4 +1,4 @@
-"""The schemas of other projects' kinds accept what is right and refuse what is not, each for its own reason."""
+"""Test the schemas of other projects' kinds: each wrong object is refused for its own reason, correct ones are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the tree that something in it deploys: rendered with the values of each release."""
+"""Test charts in the tree that something in the tree deploys: they are rendered with the values of each release."""
 
 from __future__ import annotations
 

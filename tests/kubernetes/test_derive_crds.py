@@ -1,4 +1,4 @@
-"""scripts/derive/crds.py compacts a CRD as the API server prunes it, and tells where a schema of ours says other."""
+"""Test scripts/derive/crds.py: it compacts a CRD as the API server prunes it, and reports where our schema differs."""
 
 from __future__ import annotations
 

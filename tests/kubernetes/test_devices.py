@@ -1,4 +1,4 @@
-"""GPUs by dynamic resource allocation: claims, templates and classes of devices count as GPUs, and place pods."""
+"""Test GPUs by dynamic resource allocation: claims, templates and device classes count as GPUs, and place pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fields of kinds, compared with profiles/any/fields.json, and that table itself."""
+"""Test fields of kinds, compared with profiles/any/fields.json, and that table itself."""
 
 from __future__ import annotations
 

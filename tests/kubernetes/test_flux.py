@@ -1,4 +1,4 @@
-"""Values that Flux and kustomizations hand on: to charts from ConfigMaps and files, to manifests by substitution."""
+"""Test values that Flux and kustomizations pass: to charts from ConfigMaps and files, to manifests by substitution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helm: releases of Argo CD and Flux, chart folders, the images in values, and charts that helm renders."""
+"""Test Helm: releases of Argo CD and Flux, chart folders, images in values, and charts that helm renders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kustomizations: what would be applied is judged, where it is written; the same objects as of `kubectl kustomize`."""
+"""Test kustomizations: objects equal those of `kubectl kustomize`, and findings point to the written source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placeholders are unknown values: in numbers, names, labels and parts of images."""
+"""Test that placeholders are unknown values: in numbers, names, labels and parts of images."""
 
 from __future__ import annotations
 

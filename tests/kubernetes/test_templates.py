@@ -1,4 +1,4 @@
-"""Charts that kcheck renders itself: as helm does, or not at all."""
+"""Test charts that kcheck renders itself: the same as helm does, or not at all."""
 
 from __future__ import annotations
 

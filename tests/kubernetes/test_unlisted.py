@@ -1,4 +1,4 @@
-"""Pods of kinds that no table knows, of elastic jobs, and of what an autoscaler of pods scales."""
+"""Test pods of kinds that no table knows, of elastic jobs, and of workloads that a pod autoscaler scales."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Readers of workloads: each kind with its pods, counts, GPUs, queue and policies, so that silence is no accident."""
+"""Test readers of workloads: each kind with its pods, counts, GPUs, queue and policies.
+
+A kind that is read wrongly would silence rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository that tries to be a page of its own: markup and scripts wherever a page shows text of strangers."""
+"""Write a repository with markup and scripts wherever a page shows text from files."""
 
 from __future__ import annotations
 

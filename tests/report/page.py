@@ -1,4 +1,4 @@
-"""A page as a browser would read it: its elements, its text, and whether anything in it is not kcheck's own."""
+"""Parse a page as a browser would: its elements, its text, and anything in it that is not kcheck's own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of `kcheck explain` about walls: the user's own numbers, from the same computation as `capacity`."""
+"""Test pages of `kcheck explain` about walls: they show the user's own numbers, computed as in `capacity`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limits of clusters as a page and as a picture: they say what the text says."""
+"""Test the limits of clusters as a page and as a picture: both say what the text says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats for programs: against their published schemas, and what forges make of them."""
+"""Test formats for programs against their published schemas, and as Git forges read them."""
 
 from __future__ import annotations
 

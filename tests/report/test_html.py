@@ -1,4 +1,4 @@
-"""The page of `check`: the answer first, everything that the report says, and nothing that is not kcheck's own."""
+"""Test the page of `check`: the answer comes first, it has the whole report, and all markup is kcheck's own."""
 
 from __future__ import annotations
 

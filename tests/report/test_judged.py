@@ -1,4 +1,4 @@
-"""The report on what `check` judged, could not judge, and which inputs are missing."""
+"""Test the report on what `check` judged, what it could not judge, and which inputs are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of limits: each is at its number, and limits without a number are not drawn."""
+"""Test the picture of limits: each stands at its number, and limits without a number are not drawn."""
 
 from __future__ import annotations
 

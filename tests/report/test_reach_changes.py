@@ -1,4 +1,4 @@
-"""Changes of reach and price per cluster, in comments on pull requests."""
+"""Test the changes of reach and price per cluster in comments on pull requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts on a screen: colours, widths, tables that fold; and in a pipe, where nobody looks."""
+"""Test texts in a terminal (colors, widths, tables that fold) and in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report for a terminal: its closing lines, what to do next, and links."""
+"""Test the report for a terminal: its closing lines, what to do next, and links."""
 
 from __future__ import annotations
 

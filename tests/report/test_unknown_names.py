@@ -1,4 +1,4 @@
-"""Findings about objects whose names are not known: they are called as the code calls them."""
+"""Test findings about objects with unknown names: they are named by their address in the code."""
 
 from __future__ import annotations
 

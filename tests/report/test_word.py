@@ -1,4 +1,4 @@
-"""`kcheck explain` of words: what each means, and which rules use it."""
+"""Test `kcheck explain` of words: what each means, and which rules use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scripts/accept, without what it runs: tests of the rules first, then golden files, then pages."""
+"""Test scripts/accept without its steps: tests of the rules come first, then golden files, then pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents of GPU nodes, and the taints that keep them off."""
+"""Test agents of GPU nodes, and the taints that keep them off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that claim GPUs, and jobs that use Kubernetes' own gangs: what is told of them beside the rules' own examples."""
+"""Test jobs that claim GPUs, and jobs that use Kubernetes' own gangs, beyond the examples of the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the articles say that kcheck began with: each claim has rules, or a reason why it has none."""
+"""Test that each claim of the articles kcheck began with has rules, or a reason why it has none."""
 
 from __future__ import annotations
 

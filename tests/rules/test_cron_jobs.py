@@ -1,4 +1,4 @@
-"""Scheduled jobs that start in the same minute, against what their cluster holds."""
+"""Test scheduled jobs that start in the same minute, against the capacity of their cluster."""
 
 from __future__ import annotations
 

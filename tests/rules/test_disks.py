@@ -1,4 +1,4 @@
-"""Disks for the images of GPU nodes: which disk takes them, and how large it is."""
+"""Test disks for the images of GPU nodes: which disk stores them, and how large it is."""
 
 from __future__ import annotations
 

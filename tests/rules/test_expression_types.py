@@ -1,4 +1,4 @@
-"""Mistakes in expressions that are told without running them: misspelt words, nulls, kinds that do not fit."""
+"""Test mistakes in expressions that are reported without evaluation: misspelt words, nulls, types that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The networks between GPUs: what counts as enabled, what as asked for, and which jobs need none."""
+"""Test the networks between GPUs: what counts as enabled, what as requested, and which jobs need none."""
 
 from __future__ import annotations
 

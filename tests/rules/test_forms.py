@@ -1,4 +1,4 @@
-"""Mistakes in forms that the examples of their rules do not have, as no schema of their providers is here."""
+"""Test mistakes in spellings that the rules' examples cannot show: tests/schemas lacks their providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods on GPU nodes: who selects such nodes, and whether they reserve what they select them for."""
+"""Test pods on GPU nodes: which ones select such nodes, and whether they request the GPUs."""
 
 from __future__ import annotations
 

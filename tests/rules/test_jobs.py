@@ -1,4 +1,4 @@
-"""Jobs as people write them: reported mistakes, and cases left alone."""
+"""Test jobs as people write them: reported mistakes, and cases left alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cause, one finding: entries of a list or map, images of a file, and copies of a file are named together."""
+"""Test that one cause is one finding, which names all list items, images or copies of a file."""
 
 from __future__ import annotations
 

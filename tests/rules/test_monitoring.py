@@ -1,4 +1,4 @@
-"""Monitoring of large clusters: which Prometheus servers count, what they need, and agents on every node."""
+"""Test monitoring of large clusters: which Prometheus servers count, what they need, and agents on every node."""
 
 from __future__ import annotations
 

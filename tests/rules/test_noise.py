@@ -1,4 +1,4 @@
-"""Code that only looks like a mistake: no finding, or an info."""
+"""Test code that only looks like a mistake: it gives no finding, or an info."""
 
 from __future__ import annotations
 

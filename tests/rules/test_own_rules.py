@@ -1,4 +1,4 @@
-"""An organisation's own rule files: mistakes in them, their examples, and the two that are documented."""
+"""Test an organisation's own rule files: mistakes in them, their examples, and the two that are documented."""
 
 from __future__ import annotations
 

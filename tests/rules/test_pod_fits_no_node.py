@@ -1,4 +1,4 @@
-"""Pods for which no node has room: which are reported, which are not, and in what words."""
+"""Test pods that fit on no node: which are reported, which are not, and in what words."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Numbers in the prose of rules: holes with a number of the profiles, or phrases of `prose_numbers.yaml` with their source.
+"""Test that each number in the prose of rules has a source.
 
-Left out: 0 and 1, as in conditions; numbers in words that are no times, shares or factors; code in backquotes, in indented lines and in
-brackets; names that begin with a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4, v1beta1, mig-1g.10gb,
-Amazon Linux 2023) or end in xlarge; statuses of HTTP.
+A number is filled in from the profiles, or stands in a phrase of `prose_numbers.yaml`, which names its source. Left out:
+0 and 1, as in conditions; numbers in words that are no times, shares or factors; code in backquotes, in indented lines
+and in brackets; names that begin with a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4,
+v1beta1, mig-1g.10gb, Amazon Linux 2023) or end in xlarge; statuses of HTTP.
 """
 
 from __future__ import annotations

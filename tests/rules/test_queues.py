@@ -1,4 +1,4 @@
-"""Queues that jobs wait in: those that are named, those that hold by default, and those of other namespaces."""
+"""Test queues in which jobs wait: named queues, default queues, and queues of other namespaces."""
 
 from __future__ import annotations
 

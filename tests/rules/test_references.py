@@ -1,4 +1,4 @@
-"""Objects that pods name, beside objects of nearly the same name."""
+"""Test objects that pods refer to by name, beside objects of similar names."""
 
 from __future__ import annotations
 

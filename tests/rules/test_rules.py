@@ -1,4 +1,4 @@
-"""Every rule against its own examples, and what must hold for the whole set."""
+"""Test every rule on its own examples, and what must hold for all rules together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes, priorities and quotas of jobs, against existing pools and classes."""
+"""Test nodes, priorities and quotas of jobs, against existing pools and classes."""
 
 from __future__ import annotations
 

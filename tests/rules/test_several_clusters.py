@@ -1,4 +1,4 @@
-"""Manifests that may be applied to several clusters, or to none of this tree: judged where that makes no difference."""
+"""Test manifests that may belong to several clusters or to none in this tree: judged where that makes no difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spot pools and their pods: cases that rules must report, and cases they must not."""
+"""Test spot pools and their pods: cases that rules must report, and cases that they must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiers of jobs: guaranteed resources of the highest tier."""
+"""Test tiers of jobs: guaranteed resources of the highest tier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes that rules once missed in generated clusters, each in its smallest form."""
+"""Test mistakes that rules once missed in generated clusters, each in its smallest form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volumes of one node that pods on several nodes mount."""
+"""Test volumes of one node that are mounted by pods on several nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws pods and node groups of an EKS cluster, and compares what kcheck says of them with a scheduler's verdicts."""
+"""Draw pods and node groups of an EKS cluster, and compare kcheck's placement with a scheduler's verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods are fitted once on pools that take the same pods, and as on each of them."""
+"""Test that pods are fitted once for pools that accept the same pods, with each pool's own result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources that nodes leave to pods: by cloud, kubelet configuration and DaemonSets."""
+"""Test the resources that nodes leave to pods: by cloud, kubelet configuration and DaemonSets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arithmetic, from the worked examples of its sources."""
+"""Test the arithmetic on the worked examples of its sources."""
 
 from __future__ import annotations
 

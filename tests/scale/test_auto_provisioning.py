@@ -1,4 +1,4 @@
-"""Jobs that ask for more accelerators than node auto-provisioning may add."""
+"""Test jobs that request more accelerators than node auto-provisioning may add."""
 
 from __future__ import annotations
 

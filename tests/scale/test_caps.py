@@ -1,4 +1,4 @@
-"""Caps lower the target: rules are silent about nodes that a cluster cannot have, and one speaks of the cap."""
+"""Test caps that lower the target: rules ignore nodes that a cluster cannot have, and one rule reports the cap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are one of two: what is computed of them is of both, or not known."""
+"""Test values that are one of two alternatives: results follow from both, or are unknown."""
 
 from __future__ import annotations
 

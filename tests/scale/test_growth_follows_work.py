@@ -1,4 +1,4 @@
-"""Pools that take more nodes: pools the jobs fit, else pools with accelerators, else autoscaled ones."""
+"""Test which pools take more nodes: pools that fit the jobs, else pools with accelerators, else autoscaled pools."""
 
 from __future__ import annotations
 

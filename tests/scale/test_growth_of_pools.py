@@ -1,4 +1,4 @@
-"""Pools and workloads in large numbers: what is asked of each pair is asked once. No time is measured."""
+"""Test large numbers of pools and workloads: each pair is computed once. No time is measured."""
 
 from __future__ import annotations
 

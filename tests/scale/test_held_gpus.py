@@ -1,4 +1,4 @@
-"""GPUs that services hold whatever the load."""
+"""Test GPUs that services hold at any load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monthly cost: nodes, disks, the control plane and NAT gateways, each with its price."""
+"""Test monthly cost: nodes, disks, the control plane and NAT gateways, each with its price."""
 
 from __future__ import annotations
 

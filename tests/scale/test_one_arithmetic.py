@@ -1,4 +1,4 @@
-"""Drawn clusters on which check, capacity and the page must say the same of addresses."""
+"""Test random clusters, for which check, capacity and the page must agree on addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools that pods land on: by labels, taints, spot, GPUs and vCPUs; shared GPUs."""
+"""Test on which pools pods fit: by labels, taints, spot, GPUs and vCPUs; shared GPUs."""
 
 from __future__ import annotations
 

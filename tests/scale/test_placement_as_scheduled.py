@@ -1,4 +1,4 @@
-"""Pods fit where the scheduler puts them: what it counts, compares and tolerates, each in a case of its own."""
+"""Test that pods fit where the scheduler puts them: one case for each thing that it counts, compares and tolerates."""
 
 from __future__ import annotations
 

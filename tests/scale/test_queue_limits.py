@@ -1,4 +1,4 @@
-"""Jobs that their queue, or the quota of their namespace, never lets in."""
+"""Test jobs that their queue, or the quota of their namespace, never admits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Subnets in which the prefixes of EKS nodes have ranges of their own.
+"""Test subnets that reserve ranges for the prefixes of EKS nodes.
 
-10.0.0.0/22 has 1,019 usable addresses. A node of up to 16 pods takes its own and two prefixes, 33; a node group in one
+10.0.0.0/22 has 1,019 usable addresses. A node of up to 16 pods takes 33: its own and two prefixes; a node group in one
 zone adds 2 nodes while it is upgraded.
 
 - Nothing reserved: each node's own address may break up a third prefix, 48: (19 + 2) x 48 = 1,008.

@@ -1,4 +1,4 @@
-"""Where kcheck says that pods fit, a scheduler puts them: on drawn pods and nodes, with its stored verdicts."""
+"""Test placement against the stored verdicts of a real scheduler, on random pods and nodes."""
 
 from __future__ import annotations
 

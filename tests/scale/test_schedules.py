@@ -1,4 +1,4 @@
-"""Schedules of cron: how they are read, and which of them have a minute in common."""
+"""Test schedules of cron: how they are read, and which of them have a minute in common."""
 
 from __future__ import annotations
 

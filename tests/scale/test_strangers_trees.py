@@ -1,4 +1,4 @@
-"""Walls of trees as strangers write them: each was wrong in code that kcheck had not seen."""
+"""Test limits of trees written by strangers: each was wrong in code that kcheck had not seen before."""
 
 from __future__ import annotations
 

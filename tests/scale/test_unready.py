@@ -1,4 +1,4 @@
-"""Recommended numbers of tolerated NotReady nodes."""
+"""Test the recommended numbers of tolerated NotReady nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of Kubernetes that the cloud chooses: nothing is undecided."""
+"""Test Kubernetes versions that the cloud chooses: nothing is undecided."""
 
 from __future__ import annotations
 

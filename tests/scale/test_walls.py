@@ -1,4 +1,4 @@
-"""Walls: at how many nodes each limit is met, the stories of the first article, and what must hold of all walls."""
+"""Test walls: the nodes at each limit, the stories of the first article, and what holds of all walls."""
 
 from __future__ import annotations
 

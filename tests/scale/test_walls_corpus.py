@@ -1,4 +1,4 @@
-"""Trees whose first walls were worked out by hand, before kcheck was run on them: tests/cases/walls."""
+"""Test trees whose first walls were computed by hand before kcheck was run on them: tests/cases/walls."""
 
 from __future__ import annotations
 

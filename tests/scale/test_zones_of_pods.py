@@ -1,4 +1,4 @@
-"""Pods whose volume is in another zone, or that need more zones than their pools have."""
+"""Test pods whose volume is in another zone, or that need more zones than their pools have."""
 
 from __future__ import annotations
 

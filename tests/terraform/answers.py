@@ -1,4 +1,4 @@
-"""What Terraform says to expressions: the value and its type, or that it refuses them."""
+"""Ask Terraform about expressions: for the value and its type, or whether it refuses them."""
 
 from __future__ import annotations
 

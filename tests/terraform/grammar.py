@@ -1,4 +1,4 @@
-"""Random expressions of a typed grammar, and the module whose names they use."""
+"""Generate random expressions from a typed grammar, and the module whose names they use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds Terraform against the lists of attributes and blocks in tests/schemas: what they do not know, what is missing."""
+"""Compare Terraform with the attributes and blocks listed in tests/schemas: unknown names, and missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes and blocks against the providers' schemas: our own cases, the examples, and the examples of the rules."""
+"""Test attributes and blocks against the providers' schemas: cases made here, the examples, and examples of rules."""
 
 from __future__ import annotations
 

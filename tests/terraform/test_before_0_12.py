@@ -1,4 +1,4 @@
-"""Terraform before 0.12: maps written as blocks, quoted names, lists in quotes; read as far as it parses."""
+"""Test Terraform before 0.12: maps written as blocks, quoted names, lists in quotes; read as far as it parses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation ends: what takes too many steps, or gives too large a value, is unknown and says so."""
+"""Test that evaluation ends: a value that takes too many steps or becomes too large is unknown, with that reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules without a skeleton whose code is there: fetched by Terraform, in a named folder, or in the repository."""
+"""Test modules without a skeleton whose code is there: fetched, in a named folder, or in the repository."""
 
 from __future__ import annotations
 

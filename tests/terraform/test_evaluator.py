@@ -1,4 +1,4 @@
-"""The evaluator against Terraform itself, and what it does with values that are not known."""
+"""Test the evaluator against Terraform itself, and on unknown values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that read files, and values that are not to be looked at."""
+"""Test functions that read files, and sensitive values."""
 
 from __future__ import annotations
 

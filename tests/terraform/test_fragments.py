@@ -1,4 +1,4 @@
-"""Folders that are copied into roots or rendered: named as not judged, once."""
+"""Test folders that are copied into roots or rendered: they are reported once, as not judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terraform's functions: fixed answers, the same calls put to Terraform, unknown values, and where results come from."""
+"""Test Terraform's functions: fixed answers, answers of Terraform itself, unknown values, and origins of results."""
 
 from __future__ import annotations
 

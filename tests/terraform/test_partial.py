@@ -1,4 +1,4 @@
-"""Known parts around one unknown value: collections, members, choices; no value contradicts them."""
+"""Test known parts around one unknown value: collections, members, choices; no later value contradicts them."""
 
 from __future__ import annotations
 

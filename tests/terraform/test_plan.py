@@ -1,4 +1,4 @@
-"""Plans in JSON: the same model as from the code, and nothing printed that a finding is not about."""
+"""Test plans in JSON: they give the same model as the code, and print only values in findings."""
 
 from __future__ import annotations
 

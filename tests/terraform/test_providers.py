@@ -1,4 +1,4 @@
-"""The provider block of a resource: by its name, by default, passed to modules."""
+"""Test which provider block a resource uses: by name, by default, passed to modules."""
 
 from __future__ import annotations
 

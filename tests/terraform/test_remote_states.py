@@ -1,4 +1,4 @@
-"""Roots joined by `data "terraform_remote_state"`."""
+"""Test roots that `data "terraform_remote_state"` joins."""
 
 from __future__ import annotations
 

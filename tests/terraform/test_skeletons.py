@@ -1,4 +1,4 @@
-"""Skeletons of published modules: valid HCL, complete, and read as a person would read the call."""
+"""Test skeletons of published modules: valid HCL, complete, and read as a person would read the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terragrunt: units with their inputs, includes, dependencies and functions, as Terragrunt would hand them on."""
+"""Test Terragrunt: units with their inputs, includes, dependencies and functions, resolved as Terragrunt does."""
 
 from __future__ import annotations
 

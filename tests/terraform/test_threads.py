@@ -1,4 +1,4 @@
-"""One module that two threads look at: what one of them evaluates does not depend on itself for the other."""
+"""Test one module that two threads evaluate: one thread does not see the other's evaluation as a cycle."""
 
 from __future__ import annotations
 

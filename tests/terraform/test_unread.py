@@ -1,4 +1,4 @@
-"""Modules without code: reported once, and judged by their arguments."""
+"""Test modules without code: reported once, and judged by their arguments."""
 
 from __future__ import annotations
 

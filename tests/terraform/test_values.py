@@ -1,4 +1,4 @@
-"""Values, types and refusals of generated expressions are those of Terraform."""
+"""Test that values, types and refusals of random expressions equal those of Terraform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources of variable values, and reports on missing values."""
+"""Test where variables get their values, and the reports on missing values."""
 
 from __future__ import annotations
 

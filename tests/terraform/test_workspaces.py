@@ -1,4 +1,4 @@
-"""Workspaces: the one that is chosen, and those that the code knows."""
+"""Test workspaces: the chosen one, and those that the code names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled data of a wheel equals the YAML; damaged data falls back to the YAML."""
+"""Test compiled data of a wheel: it equals the YAML, and damaged data falls back to the YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deadline of a run: raised once, by the timer or between two units of work."""
+"""Test the deadline of a run: raised once, by the timer or between two units of work."""
 
 from __future__ import annotations
 

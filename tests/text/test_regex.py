@@ -1,4 +1,4 @@
-"""Patterns that are compiled at first use."""
+"""Test patterns that are compiled at first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions, spans and edits."""
+"""Test positions, spans and edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and values as people write them."""
+"""Test numbers and values as people write them."""
 
 from __future__ import annotations
 

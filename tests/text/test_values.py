@@ -1,4 +1,4 @@
-"""Values and their origins."""
+"""Test values and their origins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers: control and invisible characters are escaped, harmless text stays."""
+"""Test hostile text: control and invisible characters are escaped, harmless text stays."""
 
 from __future__ import annotations
 

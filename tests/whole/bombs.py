@@ -1,4 +1,4 @@
-"""Inputs that would exhaust memory or never end, each in a few lines."""
+"""Write inputs of a few lines that would exhaust memory or never end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repository of which names, paths, comments and values are hostile to whoever looks at the output."""
+"""Write a repository in which names, paths, comments and values attack whatever shows the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python API: its names and signatures are a promise, and the page about it runs as it is written."""
+"""Test the Python API: its names and signatures are a promise, and the code on its page runs as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scripts/bench: a load for each goal, and a profile that adds up. No test asks how long anything takes."""
+"""Test scripts/bench: a load for each goal, and a profile that adds up. No test asserts a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command ends in bounded time and memory for any input; KCHECK_BOMBS=1 tries all bombs."""
+"""Test that every command ends in bounded time and memory for any input; KCHECK_BOMBS=1 tries all bombs."""
 
 from __future__ import annotations
 

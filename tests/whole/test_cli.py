@@ -1,4 +1,4 @@
-"""Commands, exit codes, formats."""
+"""Test commands, exit codes and formats."""
 
 from __future__ import annotations
 

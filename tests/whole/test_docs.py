@@ -1,4 +1,4 @@
-"""The documentation: links lead somewhere, commands exist, settings load, and each page is found from the first one."""
+"""Test the documentation: links work, commands exist, settings load, and the first page leads to all others."""
 
 from __future__ import annotations
 

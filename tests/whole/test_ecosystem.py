@@ -1,4 +1,4 @@
-"""The script that compares two versions of kcheck over public repositories."""
+"""Test the script that compares two versions of kcheck over public repositories."""
 
 from __future__ import annotations
 

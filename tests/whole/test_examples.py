@@ -1,4 +1,4 @@
-"""The examples: every planted mistake at its line, and a model that a person can verify by hand."""
+"""Test the examples: every planted mistake is found at its line, and a person can verify the model by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The house: its floors, who may know whom, and what a module may hold. CONTRIBUTING's picture is printed from here."""
+"""Test the rules of the code itself: sizes, which module may import which, and what a module may contain.
+
+The picture in CONTRIBUTING.md is printed from here.
+"""
 
 from __future__ import annotations
 

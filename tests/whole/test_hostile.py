@@ -1,4 +1,4 @@
-"""Hostile content of files: no command ends with 3."""
+"""Test hostile content of files: no command exits with 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command that writes, in a repository whose links lead out: nothing outside is written, made or removed."""
+"""Test commands that write in a repository whose links lead out: nothing outside is written, created or removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of strangers cannot control a terminal, a CI log or a viewer: raw output of every command."""
+"""Test that hostile text cannot control a terminal, a CI log or a viewer: the raw output of every command."""
 
 from __future__ import annotations
 

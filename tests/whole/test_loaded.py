@@ -1,4 +1,4 @@
-"""Modules loaded at start. test_floors.py tests who imports whom."""
+"""Test which modules are loaded at start. test_floors.py tests which modules import which."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Examples with values, lines and bytes of others: no exit 3, the same output twice, nothing lost by a fix.
+"""Test examples with foreign values, lines and bytes: no exit 3, equal output twice, nothing lost by a fix.
 
-Long runs by hand: scripts/fuzz, and KCHECK_MUTATIONS=5000 here.
+For long runs, use scripts/fuzz, or KCHECK_MUTATIONS=5000 here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bad input is normal: a finding or an error with file and line, never a traceback."""
+"""Test bad input, which is normal: a finding or an error with file and line, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas of kcheck's output say what every field means, and let later versions add some."""
+"""Test the schemas of kcheck's output: they describe every field, and let later versions add some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages, images and promises of a release."""
+"""Test packages, images and promises of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal, and shell completion."""
+"""Test progress on a terminal, and shell completion."""
 
 from __future__ import annotations
 

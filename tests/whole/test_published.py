@@ -1,4 +1,4 @@
-"""The page of published figures: its table equals kcheck's output, near the published numbers."""
+"""Test the page of published figures: its table equals kcheck's output, which is near the published numbers."""
 
 from __future__ import annotations
 

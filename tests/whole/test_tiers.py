@@ -1,4 +1,4 @@
-"""Markers choose tests by tier, and one that chooses nothing is an error."""
+"""Test markers: they select tests by tier, and a marker that selects nothing is an error."""
 
 from __future__ import annotations
 

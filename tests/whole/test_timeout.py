@@ -1,4 +1,4 @@
-"""--timeout: earlier findings are reported, unchecked objects are named, the exit status is 3."""
+"""Test --timeout: earlier findings are reported, unchecked objects are named, the exit status is 3."""
 
 from __future__ import annotations
 

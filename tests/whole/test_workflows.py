@@ -1,4 +1,4 @@
-"""GitHub workflows, issue forms and release notes. No test contacts GitHub."""
+"""Test GitHub workflows, issue forms and release notes. No test contacts GitHub."""
 
 from __future__ import annotations
 

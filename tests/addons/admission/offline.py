@@ -1,4 +1,4 @@
-"""Policies evaluated without an API server: CEL with the API server's own functions in Python."""
+"""Evaluate policies without an API server: CEL, with the API server's own functions in Python."""
 
 from __future__ import annotations
 

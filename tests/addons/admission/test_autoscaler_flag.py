@@ -1,4 +1,4 @@
-"""Exported policies use the autoscaler flags in the code."""
+"""Test that exported policies use the autoscaler flags found in the code."""
 
 from __future__ import annotations
 

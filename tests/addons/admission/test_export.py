@@ -1,4 +1,4 @@
-"""`kcheck export admission`: printed policies, and notes about rules left out."""
+"""Test `kcheck export admission`: the printed policies, and the notes about rules left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies against the examples of their rules: `bad` is refused, `good` and `fixed` are accepted."""
+"""Test each policy on the examples of its rule: it refuses `bad`, and accepts `good` and `fixed`."""
 
 from __future__ import annotations
 

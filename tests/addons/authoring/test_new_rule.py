@@ -1,4 +1,4 @@
-"""`kcheck rules new` writes a working rule, and `kcheck rules --test` explains a broken one."""
+"""Test that `kcheck rules new` writes a working rule, and that `kcheck rules --test` explains a broken one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated runs as recordings: events and tables as a real run would leave them."""
+"""Turn simulated runs into recordings: events and tables as a real run would leave them."""
 
 from __future__ import annotations
 

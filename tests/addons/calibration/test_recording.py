@@ -1,4 +1,4 @@
-"""`kcheck simulate --record`: delays from events, metrics and node tables; invalid recordings."""
+"""Test `kcheck simulate --record`: delays from events, metrics and node tables; invalid recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake editor that speaks to `kcheck lsp` over pipes and edits its own buffers."""
+"""Play an editor that speaks to `kcheck lsp` over pipes and edits its own buffers."""
 
 from __future__ import annotations
 

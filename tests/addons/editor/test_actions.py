@@ -1,4 +1,4 @@
-"""Code actions of an editor: their edits equal those of `kcheck fix`, byte for byte."""
+"""Test code actions in an editor: their edits equal those of `kcheck fix`, byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Watching files for changes."""
+"""Test how `kcheck watch` notices changed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeated checks of an edited folder equal a first check."""
+"""Test that repeated checks of an edited folder equal a first check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completion in comments, and in a kcheck.yaml that does not parse yet."""
+"""Test completion in comments, and in a kcheck.yaml that does not parse yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets of go to definition."""
+"""Test the targets of "go to definition"."""
 
 from __future__ import annotations
 

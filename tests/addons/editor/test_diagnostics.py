@@ -1,4 +1,4 @@
-"""Findings as an editor shows them."""
+"""Test findings as an editor shows them."""
 
 from __future__ import annotations
 

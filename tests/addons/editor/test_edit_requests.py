@@ -1,4 +1,4 @@
-"""Code actions and completion, asked for by an editor over stdin and stdout."""
+"""Test code actions and completion that an editor requests over stdin and stdout."""
 
 from __future__ import annotations
 

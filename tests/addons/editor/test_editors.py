@@ -1,4 +1,4 @@
-"""The configuration of editors in the documentation: each editor that is installed starts the server and shows findings."""
+"""Test the editor configurations in the documentation: each installed editor starts the server and shows findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inlay hints: their text and place."""
+"""Test inlay hints: their text and place."""
 
 from __future__ import annotations
 

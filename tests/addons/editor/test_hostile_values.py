@@ -1,4 +1,4 @@
-"""Text of strangers stays plain text in hovers and hints: no markup and no foreign link."""
+"""Test that hostile text stays plain text in hovers and hints: no markup, no foreign link."""
 
 from __future__ import annotations
 

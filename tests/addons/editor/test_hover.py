@@ -1,4 +1,4 @@
-"""The text of hovers."""
+"""Test the text of hovers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hover, definitions and inlay hints, asked for by an editor over stdin and stdout."""
+"""Test hovers, definitions and inlay hints that an editor requests over stdin and stdout."""
 
 from __future__ import annotations
 

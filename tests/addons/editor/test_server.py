@@ -1,4 +1,4 @@
-"""The language server: published findings, file names, and progress of a check."""
+"""Test the language server: published findings, file names, and progress of a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extension for VS Code, where node and its packages are installed: `npm ci` in editors/vscode."""
+"""Test the VS Code extension, if node and its packages are installed (`npm ci` in editors/vscode)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck watch`: output when files change."""
+"""Test `kcheck watch`: its output when files change."""
 
 from __future__ import annotations
 

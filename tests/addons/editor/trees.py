@@ -1,4 +1,4 @@
-"""Snapshots of trees, and places in them."""
+"""Build snapshots of trees, and find places in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fleets to check, the command as a process, and the processes that it starts: for tests that kill them."""
+"""Write fleets, and start the command as a process, for tests that kill it or its child processes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Three weeks of a small fleet, made by hand: what changes, moves, fails and comes twice.
+"""Write three weeks of a small fleet by hand, in which repositories change, move, fail and repeat a cluster.
 
-The tests of the queries write out what they answer, and docs/fleet-queries.md is printed from it.
+Tests of the queries spell out the answers, and docs/fleet-queries.md is printed from this fleet.
 """
 
 from __future__ import annotations

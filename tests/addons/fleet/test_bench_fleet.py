@@ -1,4 +1,4 @@
-"""The fleets used to measure `kcheck fleet`. No test asserts a time."""
+"""Test the fleets with which `kcheck fleet` is measured. No test asserts a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of one repository."""
+"""Test the check of one repository of a fleet."""
 
 from __future__ import annotations
 

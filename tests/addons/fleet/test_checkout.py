@@ -1,4 +1,4 @@
-"""The identity of a checkout: its commit, and the cache key of everything its check depends on."""
+"""Test the identity of a checkout: its commit, and the cache key of everything that its check depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dask as the engine: in this process, and with a real scheduler whose workers are killed or differ in version."""
+"""Test Dask as the engine, in this process and with a real scheduler whose workers die or differ in version."""
 
 from __future__ import annotations
 

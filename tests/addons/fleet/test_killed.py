@@ -1,4 +1,4 @@
-"""A killed `kcheck fleet` resumes: nothing is lost, left over or done twice."""
+"""Test that a killed `kcheck fleet` resumes: nothing is lost, left over or done twice."""
 
 from __future__ import annotations
 

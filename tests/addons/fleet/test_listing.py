@@ -1,4 +1,4 @@
-"""Lists of repositories: folders, patterns, files."""
+"""Test lists of repositories: folders, patterns, files."""
 
 from __future__ import annotations
 

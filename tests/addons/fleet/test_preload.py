@@ -1,4 +1,4 @@
-"""Preloaded memory of checks: everything they need, and nothing of another repository."""
+"""Test the preloaded memory of checks: it has everything they need, and nothing of another repository."""
 
 from __future__ import annotations
 

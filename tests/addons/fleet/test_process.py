@@ -1,4 +1,4 @@
-"""Processes of checks: each end gives an outcome with a reason and leaves nothing behind."""
+"""Test processes that check: however one ends, it gives an outcome with a reason and leaves nothing behind."""
 
 from __future__ import annotations
 

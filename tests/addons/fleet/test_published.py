@@ -1,4 +1,4 @@
-"""The tables are a contract: later versions add columns, and neither remove nor retype one."""
+"""Test that the tables are a contract: later versions may add columns, but not remove or retype one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers and formats of each query, for a fleet with failures, renames and copies."""
+"""Test answer and format of each query, for a fleet with failures, renames and copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on a fleet over three weeks, and reports with little or much content."""
+"""Test the report on a fleet over three weeks, and reports with little or much content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a fleet: rows read back unchanged, even after a killed writer."""
+"""Test the tables of a fleet: rows are read back unchanged, even after the writer was killed."""
 
 from __future__ import annotations
 

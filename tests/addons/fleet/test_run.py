@@ -1,4 +1,4 @@
-"""Runs over a fleet, with an engine that checks nothing."""
+"""Test runs over a fleet, with an engine that checks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits that the clusters of several repositories share, added up."""
+"""Test the sums of limits that clusters of several repositories share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared limits given in the list of a fleet."""
+"""Test shared limits that are given in the list of a fleet."""
 
 from __future__ import annotations
 

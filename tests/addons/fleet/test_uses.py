@@ -1,4 +1,4 @@
-"""Use of shared limits by clusters at their targets, and the keys that join clusters."""
+"""Test what clusters use of shared limits at their targets, and the keys by which they are joined."""
 
 from __future__ import annotations
 

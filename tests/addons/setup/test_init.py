@@ -1,4 +1,4 @@
-"""`kcheck init`: settings, a hook and a CI job as a colleague would add them; other files stay."""
+"""Test `kcheck init`: settings, a hook and a CI job as a colleague would add them; other files stay."""
 
 from __future__ import annotations
 

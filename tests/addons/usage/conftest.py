@@ -1,4 +1,4 @@
-"""The weeks of the tests in a real Prometheus; without its binaries the tests that need it skip."""
+"""Provide the test weeks in a real Prometheus; without its binaries, tests that need it are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fake Prometheus on loopback with given samples and given failures."""
+"""Serve given samples and given failures on loopback, as a fake Prometheus."""
 
 from __future__ import annotations
 

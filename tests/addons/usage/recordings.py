@@ -1,4 +1,4 @@
-"""Recordings made by hand, with numbers that a reader can check."""
+"""Build recordings by hand, with numbers that a reader can verify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts a Prometheus on loopback that has the samples of some files, for as long as anybody holds it."""
+"""Start a Prometheus on loopback with the samples of some files, which runs as long as a process holds it."""
 
 from __future__ import annotations
 

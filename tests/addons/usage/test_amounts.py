@@ -1,4 +1,4 @@
-"""Requests from measurements: percentiles, buffers, and numbers as people write them."""
+"""Test requests that are derived from measurements: percentiles, buffers, and numbers as people write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bill of a recording: each number by hand."""
+"""Test the bill of a recording: each number is computed by hand."""
 
 from __future__ import annotations
 

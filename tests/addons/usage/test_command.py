@@ -1,4 +1,4 @@
-"""kcheck usage: from a recording to a report."""
+"""Test `kcheck usage`: from a recording to a report."""
 
 from __future__ import annotations
 

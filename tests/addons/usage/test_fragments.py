@@ -1,4 +1,4 @@
-"""Free resources on nodes while pods waited, against numbers computed by hand."""
+"""Test free resources on nodes while pods waited, against numbers computed by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any answer of a server gives a readable recording or an error with the reason."""
+"""Test that any reply of a server gives a readable recording, or an error with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of a server: each gives an error with a remedy and no secret."""
+"""Test faults of a server: each gives an error with a remedy and without a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching recorded pods to workloads, by owners of operators and else by names."""
+"""Test how recorded pods are matched to workloads: by owners that operators set, else by names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool and the price of recorded nodes."""
+"""Test pool and price of recorded nodes."""
 
 from __future__ import annotations
 

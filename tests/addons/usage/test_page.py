@@ -1,4 +1,4 @@
-"""The page of a bill: one file that equals the bill and contains no foreign markup."""
+"""Test the page of a bill: one file that equals the bill and contains no foreign markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A week in a real Prometheus, recorded, joined to its code, judged and billed: each number is that of its truth."""
+"""Test a week in a real Prometheus, recorded, joined to its code, judged and billed: each number equals the truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck usage record`: the command, its output, and how it resumes after a failure."""
+"""Test `kcheck usage record`: the command, its output, and how it resumes after a failure."""
 
 from __future__ import annotations
 

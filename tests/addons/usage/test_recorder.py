@@ -1,4 +1,4 @@
-"""Recordings of a Prometheus with few series, each number computed by hand."""
+"""Test recordings of a Prometheus with few series: each number is computed by hand."""
 
 from __future__ import annotations
 

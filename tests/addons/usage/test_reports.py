@@ -1,4 +1,4 @@
-"""Reports of a bill: as people read them, and as programs do."""
+"""Test the reports of a bill, for people and for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings on requests, limits and GPUs with a recording: tiers, exclusions and bad recordings."""
+"""Test findings on requests, limits and GPUs with a recording: tiers, exclusions and bad recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated weeks: their truth is consistent and equals what a Prometheus returns."""
+"""Test generated weeks: their truth is consistent and equals what a Prometheus returns."""
 
 from __future__ import annotations
 

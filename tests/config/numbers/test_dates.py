@@ -1,4 +1,4 @@
-"""Every profile with facts says where they come from and when they were checked; `kcheck limits` lists them."""
+"""Test that every profile with facts has its sources and its dates, and that `kcheck limits` lists them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of the model are filled from the tables of the clouds."""
+"""Test that records of the model are filled from the tables of the clouds."""
 
 from __future__ import annotations
 

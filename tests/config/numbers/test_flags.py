@@ -1,4 +1,4 @@
-"""Flags of the cluster autoscaler by version, down to the patch."""
+"""Test flags of the cluster autoscaler by version, down to the patch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts derived from the names of machine types."""
+"""Test facts that are derived from the names of machine types."""
 
 from __future__ import annotations
 

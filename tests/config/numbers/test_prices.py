@@ -1,4 +1,4 @@
-"""Prices of nodes: from the user, else from the price list, else unknown."""
+"""Test prices of nodes: from the user, else from the price list, else unknown."""
 
 from __future__ import annotations
 

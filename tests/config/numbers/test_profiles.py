@@ -1,4 +1,4 @@
-"""Every number has its source and its date."""
+"""Test that every number has its source and its date."""
 
 from __future__ import annotations
 

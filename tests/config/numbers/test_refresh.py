@@ -1,4 +1,4 @@
-"""scripts/refresh derives numbers from git directories of their sources."""
+"""Test that scripts/refresh derives numbers from the Git repositories of their sources."""
 
 from __future__ import annotations
 

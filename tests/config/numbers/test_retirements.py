@@ -1,4 +1,4 @@
-"""Retirements by clouds: complete, unambiguous, and graded by the day."""
+"""Test retirements by clouds: complete, unambiguous, and graded by the day."""
 
 from __future__ import annotations
 

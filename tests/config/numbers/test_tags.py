@@ -1,4 +1,4 @@
-"""Moving tags of images."""
+"""Test moving tags of images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long versions of Kubernetes are supported, what that costs, and the tiers of control planes."""
+"""Test versions of Kubernetes: how long they are supported, at what price, and the tiers of control planes."""
 
 from __future__ import annotations
 

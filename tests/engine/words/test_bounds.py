@@ -1,4 +1,4 @@
-"""Numbers known between bounds: comparisons are decided where both ends agree, and messages say which bound it is."""
+"""Test numbers known only between bounds: a comparison is decided if both bounds agree, and messages name the bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Larger ranges for subnets that are too small: free blocks, also those that the old ranges leave."""
+"""Test larger ranges for subnets that are too small: free blocks, also those that the old ranges leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw subjects: manifests and resources as they are written, what is not known in them, their places and fixes."""
+"""Test raw subjects: manifests and resources as they are written, unknown values in them, their places and fixes."""
 
 from __future__ import annotations
 

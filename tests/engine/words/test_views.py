@@ -1,4 +1,4 @@
-"""What rules see: finite plain data, and verdicts that never turn around when a value is taken away."""
+"""Test what rules see: finite plain data, and verdicts that never reverse when a value becomes unknown."""
 
 from __future__ import annotations
 

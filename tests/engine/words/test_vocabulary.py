@@ -1,4 +1,4 @@
-"""The words that rules may use: each has a rule that uses it, kcheck's own or one of the examples of own rules."""
+"""Test the words that rules may use: a rule of kcheck or an example of own rules uses each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The annotation kcheck.dev/ignore: what `check` makes of it, as policies in the cluster do."""
+"""Test the annotation kcheck.dev/ignore: `check` treats it as policies in the cluster do."""
 
 from __future__ import annotations
 

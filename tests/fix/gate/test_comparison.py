@@ -1,4 +1,4 @@
-"""New, changed and gone findings between two runs."""
+"""Test the comparison of two runs: new, changed and gone findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known findings, by a baseline or by the state before a change; relevant files of a commit."""
+"""Test which findings are known, from a baseline or a base commit, and which files of a commit matter."""
 
 from __future__ import annotations
 

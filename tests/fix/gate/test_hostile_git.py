@@ -1,4 +1,4 @@
-"""`--diff-base` in repositories that strangers prepared: nothing runs, nothing outside is read, no finding is hidden."""
+"""Test `--diff-base` in hostile repositories: no program runs, nothing outside is read, no finding is hidden."""
 
 from __future__ import annotations
 

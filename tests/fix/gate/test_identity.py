@@ -1,4 +1,4 @@
-"""Identity of a finding by rule, file and object: rewording keeps baselines and fingerprints."""
+"""Test that a finding is identified by rule, file and object: rewording keeps baselines and fingerprints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck check --add-ignores`: the place of comments, and exactly which findings they silence."""
+"""Test `kcheck check --add-ignores`: the place of comments, and exactly which findings they silence."""
 
 from __future__ import annotations
 

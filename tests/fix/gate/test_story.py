@@ -1,4 +1,4 @@
-"""A story: a five-year-old repository adopts kcheck, day by day."""
+"""Test a story: a five-year-old repository adopts kcheck, day by day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ACK reader: Flannel and Terway, spellings of old and new providers, and what is unknown."""
+"""Test the ACK reader: Flannel and Terway, spellings of old and new providers, and what is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AKS reader: what code says and what is unknown."""
+"""Test the AKS reader: what code says and what is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blueprints of the Cluster Toolkit: modules that are called by their folder, and use each other's outputs."""
+"""Test blueprints of the Cluster Toolkit: modules that are called by folder and use each other's outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates of CloudFormation: resources, parameters and functions as Terraform has them."""
+"""Test CloudFormation templates: resources, parameters and functions are read like those of Terraform."""
 
 from __future__ import annotations
 

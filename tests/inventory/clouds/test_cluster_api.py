@@ -1,4 +1,4 @@
-"""Objects of Cluster API: clusters of one's own, of classes, and those whose control plane a cloud runs."""
+"""Test objects of Cluster API: self-managed clusters, clusters of a class, and clusters that a cloud manages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that are written as manifests: eksctl's ClusterConfig, kubeadm's configuration, static pods."""
+"""Test clusters written as manifests: eksctl's ClusterConfig, kubeadm's configuration, static pods."""
 
 from __future__ import annotations
 

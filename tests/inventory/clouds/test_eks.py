@@ -1,4 +1,4 @@
-"""The EKS reader: whole interfaces, prefixes, links, and what is unknown."""
+"""Test the EKS reader: whole interfaces, prefixes, links, and what is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GKE reader: counts per zone, ranges by name, pools inside of a cluster."""
+"""Test the GKE reader: counts per zone, ranges by name, pools inside of a cluster."""
 
 from __future__ import annotations
 

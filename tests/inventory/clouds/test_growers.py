@@ -1,4 +1,4 @@
-"""Autoscalers of EKS node groups, also those outside the code."""
+"""Test autoscalers of EKS node groups, also those outside of the code."""
 
 from __future__ import annotations
 

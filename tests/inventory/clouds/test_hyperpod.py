@@ -1,4 +1,4 @@
-"""Instance groups of SageMaker HyperPod as pools of an EKS cluster."""
+"""Test instance groups of SageMaker HyperPod, which are read as pools of an EKS cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Difficult ways in which real code links its resources, rebuilt."""
+"""Test rebuilt examples of the indirect ways in which real code links its resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Karpenter's pools: every API that they were written in, and every place where people write them."""
+"""Test Karpenter's pools, in every API version and in every place where people write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kops' Cluster and InstanceGroup."""
+"""Test the Cluster and InstanceGroup of kOps."""
 
 from __future__ import annotations
 

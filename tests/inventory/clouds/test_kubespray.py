@@ -1,4 +1,4 @@
-"""Inventories of kubespray: variables of groups, hosts, and what the network plugin does with the range of pods."""
+"""Test kubespray inventories: variables of groups, hosts, and how the network plugin uses the pod range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ignore_changes of Terraform: read from resources and blocks, and named where it blocks a fix."""
+"""Test ignore_changes of Terraform: read from resources and blocks, and named if it blocks a fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where clusters are: account, region, what their names are unique in, and networks; what their nodes are reserved by."""
+"""Test where clusters are: account, region, scope of their names, networks, and reservations of their nodes."""
 
 from __future__ import annotations
 

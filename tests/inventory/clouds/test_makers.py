@@ -1,4 +1,4 @@
-"""Clusters of k3s, RKE2, Talos and kubeadm, with the Terraform machines that are their nodes."""
+"""Test clusters of k3s, RKE2, Talos and kubeadm, whose nodes are Terraform machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees with one missing value: everything around it is still judged."""
+"""Test trees with one missing value: everything around it is still judged."""
 
 from __future__ import annotations
 

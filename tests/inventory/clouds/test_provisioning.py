@@ -1,4 +1,4 @@
-"""Node auto-provisioning of AKS: pools that are NodePools, and what ends at a scale set."""
+"""Test node auto-provisioning of AKS: NodePools as pools, their subnets, and limits that they do not have."""
 
 from __future__ import annotations
 

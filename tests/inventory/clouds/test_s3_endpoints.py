@@ -1,4 +1,4 @@
-"""Endpoints for S3 beside NAT gateways: made here, missing, or perhaps made by a module that is not here."""
+"""Test S3 endpoints beside NAT gateways: made here, missing, or perhaps made by a module that is not here."""
 
 from __future__ import annotations
 

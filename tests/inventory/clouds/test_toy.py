@@ -1,4 +1,4 @@
-"""A further cloud, of which nothing is in kcheck/: it is read, checked, measured and generated like the others."""
+"""Test a cloud that kcheck/ does not know: it is read, checked, measured and generated like the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kcheck simulate`: what it reads out of a tree, what it prints, what fixes would save."""
+"""Test `kcheck simulate`: what it reads from a tree, what it prints, and what fixes would save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs of a tree that run at the same time."""
+"""Test the jobs of a tree that run at the same time."""
 
 from __future__ import annotations
 

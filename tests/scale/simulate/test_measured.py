@@ -1,4 +1,4 @@
-"""Measured delays of kcheck.yaml: which parameters of a run they replace, and how the output names them."""
+"""Test measured delays in kcheck.yaml: which parameters of a run they replace, and how the output names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Money of simulated runs: the same from every command, by each pool's own price, and between the bounds of the loops."""
+"""Test the cost of simulated runs: equal in every command, by each pool's price, between the loops' bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulated runs as pictures and pages: they say what the text says, and what is idle has an area and a price."""
+"""Test pictures and pages of simulated runs: they agree with the text, and show idle nodes with their price."""
 
 from __future__ import annotations
 

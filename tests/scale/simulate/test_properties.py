@@ -1,4 +1,4 @@
-"""The ten properties of simulated runs, and the decision rules of the autoscaler that they follow."""
+"""Test the ten properties of simulated runs, and the decision rules of the autoscaler that the runs follow."""
 
 from __future__ import annotations
 

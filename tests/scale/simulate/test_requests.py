@@ -1,4 +1,4 @@
-"""The autoscaler's requests share one budget."""
+"""Test that all requests of the autoscaler share one budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as jobs are written: completions one after the other, pods that need each other, schedules, and their prices."""
+"""Test runs that follow the jobs as written: completions in waves, dependent pods, schedules, and prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several jobs of a run: queues, priorities, jobs that start together, and spot machines that are taken away."""
+"""Test runs of several jobs: queues, priorities, jobs that start together, and spot machines that are reclaimed."""
 
 from __future__ import annotations
 

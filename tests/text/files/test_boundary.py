@@ -1,4 +1,7 @@
-"""Nothing outside the repository is read, whatever in it names a path; only the command line can allow more."""
+"""Test that no path in a repository makes kcheck read a file outside of it.
+
+Only the command line can allow that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Manifests that .gitignore names."""
+"""Test manifests that .gitignore excludes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Diffs: `git apply` takes those of honest files byte for byte, and none acts on who looks at it."""
+"""Test diffs: `git apply` reproduces ordinary files byte for byte, and no diff acts on the terminal that shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing: all files or none, each old or new whatever happens, and nothing but the bytes changes."""
+"""Test writing: all files or none, each old or new after any failure, and nothing changes but the bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files read from a tree, with their paths; skipped files are reported."""
+"""Test which files are read from a tree, with their paths; skipped files are reported."""
 
 from __future__ import annotations
 

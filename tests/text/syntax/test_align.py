@@ -1,4 +1,4 @@
-"""Columns of HCL: what terraform fmt would have is kept where it was so, and every other line is left alone."""
+"""Test columns of HCL: lines aligned as `terraform fmt` does stay aligned, and all other lines are left alone."""
 
 from __future__ import annotations
 

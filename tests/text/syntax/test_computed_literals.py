@@ -1,4 +1,4 @@
-"""Computed values that a fix may change: the new bits of cidrsubnet, and the ends of templates."""
+"""Test computed values that a fix may change: the new bits of cidrsubnet, and the ends of templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HCL: what is read, what is left of a broken file, what is written."""
+"""Test HCL: what is read, what remains of a broken file, and what is written."""
 
 from __future__ import annotations
 

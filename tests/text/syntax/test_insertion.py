@@ -1,4 +1,4 @@
-"""New entries of YAML mappings: in the style of the mapping, every other byte as it was."""
+"""Test new entries in YAML mappings: they have the style of the mapping, and every other byte stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON with places, and Terraform's JSON syntax."""
+"""Test JSON with places, and Terraform's JSON syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Anchors above a place, and how often it is used."""
+"""Test anchors above a place, and how often each is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading YAML with byte spans, and writing scalars."""
+"""Test reading YAML with byte spans, and writing scalars."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A week of a cluster that never was: its pods, what Prometheus saw of them, the code, and the truth."""
+"""Build a week of an imaginary cluster: its pods, the samples Prometheus has of them, its code, and the truth."""

@@ -1,4 +1,4 @@
-"""Nodes and pods of a week, as they were planned."""
+"""Define the nodes and pods of a week, as they were planned."""
 
 from __future__ import annotations
 

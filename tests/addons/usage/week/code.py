@@ -1,4 +1,4 @@
-"""The code of the standard week: a cluster in Terraform, and the manifests of all that is not a stranger in it."""
+"""Write the code of the standard week: a cluster in Terraform, and manifests of all pods but the strangers."""
 
 from __future__ import annotations
 

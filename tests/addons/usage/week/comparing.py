@@ -1,4 +1,4 @@
-"""What a recording says differently from the truth."""
+"""Compare a recording with the truth of its week."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's DCGM exporter says of the GPUs of a week, busy or not."""
+"""Write the series of NVIDIA's DCGM exporter about the GPUs of a week."""
 
 from __future__ import annotations
 

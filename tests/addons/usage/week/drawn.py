@@ -1,4 +1,4 @@
-"""Other weeks, drawn by chance: pods that come and go quickly, noise, gaps, other ways to scrape."""
+"""Draw random weeks: pods that come and go quickly, noise, gaps, and other ways to scrape."""
 
 from __future__ import annotations
 

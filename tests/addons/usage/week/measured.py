@@ -1,4 +1,4 @@
-"""When things were scraped, and what they were then."""
+"""Compute when targets were scraped, and what their containers used then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A week as the samples that a Prometheus with the usual exporters has of it, in OpenMetrics."""
+"""Write a week in OpenMetrics, as the samples that a Prometheus with the usual exporters has of it."""
 
 from __future__ import annotations
 

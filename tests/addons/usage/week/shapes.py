@@ -1,4 +1,4 @@
-"""What a container uses over time: functions of its age and of the time of day, the same in each run."""
+"""Define what a container uses over time: functions of its age and the time of day, equal in each run."""
 
 from __future__ import annotations
 

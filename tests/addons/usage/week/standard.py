@@ -1,4 +1,4 @@
-"""The standard week: what each workload does is known, and the code of `code.py` is its code."""
+"""Build the standard week, in which the behaviour of each workload is known; code.py declares the same workloads."""
 
 from __future__ import annotations
 

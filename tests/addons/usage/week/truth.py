@@ -1,4 +1,4 @@
-"""What is true of a week, from its own shapes: nothing here has seen a Prometheus."""
+"""Compute the truth of a week from its own shapes, without any Prometheus."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""A cloud that only the tests know: what a further cloud needs."""
+"""Define a cloud that only the tests know: the least that a new cloud needs."""

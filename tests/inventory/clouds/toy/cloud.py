@@ -1,4 +1,4 @@
-"""What the toy cloud means."""
+"""Define the toy cloud: its resources, labels and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the toy cloud's templates are filled with."""
+"""Return what the toy cloud's templates are filled with."""
 
 from __future__ import annotations
 

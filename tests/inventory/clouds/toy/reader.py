@@ -1,4 +1,4 @@
-"""toy resources to clusters and node pools."""
+"""Read toy resources as clusters and node pools."""
 
 from __future__ import annotations
 
