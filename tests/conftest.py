@@ -47,7 +47,7 @@ TIERS = {
     "apiserver": "addon",
     "browser": "browser",
 }
-"""The marker of all tests in a folder; `core` elsewhere."""
+"""The marker that all tests in a folder get; elsewhere it is `core`."""
 
 
 def markers(expression: str) -> set[str]:

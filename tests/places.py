@@ -15,7 +15,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 
 LONG = bool(os.environ.get("KCHECK_LONG"))
-"""Whether tests that draw their cases at random take their time."""
+"""Whether tests with random cases run many of them."""
 
 
 def load_script(name: str) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENDS_WITHIN = 120
 """Seconds that a process waits for others to leave its server."""
 GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$@" < /dev/null'
-"""Runs a command that is killed when the pipe that it reads has no writer any more."""
+"""A shell command that runs a program, and kills it when the pipe on stdin has no writer left."""
 
 
 def shared_folder(factory: pytest.TempPathFactory, name: str) -> Path:

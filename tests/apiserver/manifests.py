@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.apiserver.client import Answer, Client, Object
 
 SETTINGS = ("kubeadm.k8s.io", "config.k8s.io", "config.kueue.x-k8s.io", "eksctl.io")
-"""Ends of the groups of what has a kind and is no object: programs read it from files."""
+"""Ends of API groups whose kinds are no objects of a server: programs read them from files."""
 LABELS = {"app": "example"}
 CONTAINER = {"name": "main", "image": "registry.example.com/image:1"}
 MOST_REPAIRS = 10

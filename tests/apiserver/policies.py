@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 API = "admissionregistration.k8s.io/v1"
 JUDGED = "kcheck.test/judged"
-"""The label of the objects that policies are about, so that other tests on the same server know nothing of them."""
+"""The label that selects objects for policies; without it, other tests on the same server are not affected."""
 IN_FORCE_WITHIN = 60
 _NAME = re.compile(r"ValidatingAdmissionPolicy '([^']+)'")
 

@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 VARIABLES = ("KCHECK_APISERVER", "KCHECK_ETCD")
 READY_WITHIN = 60
-"""Seconds; 5 are usual, a busy machine takes more."""
+"""Seconds to become ready; 5 are usual, a busy machine takes more."""
 HELD = "held"
-"""A named pipe: who has it open for writing holds the server, and the kernel lets go for a process that dies."""
+"""A named pipe: processes that have it open for writing keep the server alive.
+
+The kernel closes it when they die.
+"""
 
 
 class NotStartedError(Exception):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.apiserver.server import Programs, Server
 
 ALONE = "alone"
-"""The group of objects that are judged without a ConfigMap."""
+"""The group of objects whose policies have no ConfigMap of values."""
 IGNORE = "kcheck.dev/ignore"
 RULE = "kcheck.dev/rule"
 TYPED_WITHIN = 300

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "scheduled"
 SCHEDULED_WITHIN = 300
-"""Seconds for all pods; 30 are usual."""
+"""Seconds in which all pods must be scheduled; 30 are usual."""
 
 
 def make_node(client: Client, node: Node) -> None:

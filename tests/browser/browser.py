@@ -22,7 +22,7 @@ PLACES = (
     r"C:\Program Files\Google\Chrome\Application\chrome.exe",
     r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
 )
-"""Where a browser is that is not in PATH."""
+"""Paths of browsers that are not in PATH."""
 SCRIPTS = Path(__file__).parent / "scripts.js"
 
 
@@ -70,7 +70,7 @@ class Shown(NamedTuple):
 
 
 MOST_PIXELS = 12_000
-"""The height of a picture of a page: of higher ones Chromium makes none."""
+"""The greatest height of a picture; Chromium takes none of higher pages."""
 
 
 def screenshot(page: Page, file: Path) -> None:

@@ -33,7 +33,7 @@ COMMANDS = {
     "fleet": ("eks-training", "fleet", "report", "-o", "{fleet}"),
     "usage": ("usage", "usage", "--from", "{recording}", "--by", "team"),
 }
-"""Pages: the example that each is of, and the command that prints it."""
+"""Pages by name: the example that each shows, and the command that prints it."""
 
 
 @pytest.fixture(scope="session")

@@ -30,9 +30,9 @@ VIEWS = (
     ]
     + [(name, PAPER) for name in COMMANDS]
 )
-"""The pages of several clusters are long, and have no other parts."""
+"""Pages and looks. Pages of several clusters are only longer, so they are not shown in every look."""
 NAMED = {"image", "img", "region", "navigation", "heading", "table"}
-"""Roles that need a name beside those of controls."""
+"""Roles that need a name, in addition to controls."""
 
 
 @pytest.fixture(

@@ -178,7 +178,7 @@ PYTHON = """#!/bin/sh
 printf '%s\\n' "$@" >> "$LOG"
 if [ "$3" = venv ]; then mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 """
-"""A Python that notes what it is asked for, and makes folders look like virtual environments."""
+"""A fake Python that logs its arguments, and creates folders that look like virtual environments."""
 
 
 @pytest.mark.parametrize(

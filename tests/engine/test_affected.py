@@ -69,7 +69,7 @@ def code(data: str, *, has_cluster: bool) -> str:
 
 
 SETTINGS = "clusters:\n- {root: infra/a, manifests: [jobs]}\n- {root: infra/b}\n"
-"""All manifests are on the first cluster."""
+"""Settings that put the manifests in jobs/ on the first cluster."""
 JOBS = tuple(f"jobs/{i}.yaml" for i in range(3))
 
 numbers = st.sampled_from((1, 4, 40, 400))

@@ -24,15 +24,15 @@ pytestmark = pytest.mark.medium
 
 LISTED = TESTS / "engine" / "silent_inputs.txt"
 MOST = 8
-"""Lines of that file: never raise it."""
+"""The greatest number of lines in that file; never raise it."""
 EXAMPLES = [
     (rule, rule.documentation.examples[0])
     for rule in rules.load()
     if rule.subject != "input" and rule.documentation.examples[0].bad
 ]
-"""The first example of each rule, except of those that judge files."""
+"""The first example of each rule, except for rules about files."""
 OF_MEASUREMENTS = ("request", "gpu_usage")
-"""Subjects that need a measured workload: the closing line counts those without a known name."""
+"""Subjects that need a measured workload; the closing line counts those with an unknown name."""
 UNSET = '\nvariable "unset" {\n}\nvariable "given" {\n}\n'
 
 
@@ -121,7 +121,7 @@ def silent(rule: Rule, example: Example) -> tuple[set[str], set[str]]:
 
 
 _OURS = re.compile(r"(^|[\s`(])(it|part of )?\.\w").search
-"""Names that only kcheck gives to parts of a value: `it.name`, `part of .name`."""
+"""Names that only kcheck gives to parts of a value, such as `it.name`."""
 
 
 @pytest.mark.parametrize(

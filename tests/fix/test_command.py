@@ -60,7 +60,7 @@ module "eks" {
   }
 }
 """
-"""With 1,000 nodes, the fix of `default` would be over a quota."""
+"""A cluster in which the fix of `default` would exceed a quota at 1,000 nodes."""
 
 AKS = """\
 resource "azurerm_kubernetes_cluster" "main" {

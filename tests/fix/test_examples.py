@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.medium
 
 MET = ("training-pod-evictable-0", "node-subnet-slash-24-1")
-"""Where a fix was refused that does what it is for: it stood beside another one, or had no place."""
+"""Examples whose fix was once wrongly refused, because of another fix or for lack of a place; always tested."""
 TREES = {
     f"{rule.name}-{example.number}-{kind}": files
     for rule in rules.load()

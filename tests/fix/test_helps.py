@@ -112,9 +112,9 @@ OTHERS = {
     "additional_node_network_configs", "enable_multi_networking", "eni_tag_filter", "alicloud_cs_kubernetes_addon",
     "maintenance_exclusion", "not_allowed",
 }  # fmt: skip
-"""Attributes that kcheck names and does not read."""
+"""Attributes that kcheck writes in help but never reads."""
 NEITHER = {"gc_thresh3", "io_cluster", "autoscaler_node", "template_resources_rdma_ib"}
-"""Names of the kernel, and of tags."""
+"""Names of kernel settings and of tags."""
 
 
 def test_help_uses_the_words_of_the_file(checked: Checked) -> None:
@@ -138,7 +138,7 @@ _THEN = re.compile(rf": \w+ needs it; add ([a-z]\w*) = {_VALUE}")
 _INSTEAD = re.compile(rf" instead of ([a-z]\w*) = {_VALUE}")
 _OF_ALL = re.compile(r" for the cluster and its pools, and (\w+) = (\[[^\]]*\])")
 _BEFORE = re.compile(r" \(before version (\d+) of the EKS module, (\w+)\)")
-"""What belongs to a value: a second one, what needs them, what it replaces, the name of its map in an older module."""
+"""The patterns from _AND on match text after a value in help, such as a second value."""
 
 
 def applied(finding: Finding, texts: dict[str, str | bytes]) -> dict[str, str | bytes] | None:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.medium
 
 REQUESTS, LIMIT = "requests-not-measured", "limit-not-measured"
 CONFIG = Config(rules=(str(ROOT / "tests" / "fix" / "requests"),), select=(REQUESTS, LIMIT))
-"""Rules by which each container should ask for 1500m, one called side for 2 cores, and for 3Gi, limited to 4Gi."""
+"""Settings: each container should request 1500m and 3Gi, limited to 4Gi; a container named side, 2 cores."""
 
 
 def side(diff: str, sign: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.medium
 
 ONE = replace(CONFIG, select=("train-not-measured",))
-"""What is called train should ask for 1500m and 3Gi; all else is as it should be."""
+"""Settings: workloads named train should request 1500m and 3Gi; all others are correct."""
 
 BASE = """
  apiVersion: batch/v1

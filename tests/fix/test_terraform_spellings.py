@@ -34,7 +34,7 @@ Files = dict[str, str]
 _MARK = re.compile("«(.*?)→(.*?)»", re.DOTALL)
 FREE = '«"Free"→"Standard"»'
 GIVEN = "given.tfvars"
-"""A file that is named with --var-file, where a tree has it."""
+"""A file that --var-file names, if a tree has it."""
 
 
 def moved(lines: str, by: int) -> str:
@@ -766,7 +766,7 @@ def found(config: Config) -> dict[tuple[str, str], Finding]:
 
 
 OWN = (str(ROOT / "tests" / "fix" / "rules"),)
-"""A rule that sets one attribute of a nested block, whatever is good advice."""
+"""A rule that sets one attribute of a nested block; it gives no real advice."""
 
 
 def settings(files: Mapping[str, object]) -> Config:
@@ -799,7 +799,7 @@ TABLES = {
 }
 NAMES = [(rule, name) for rule, trees in TABLES.items() for name in trees]
 CHOSEN = {re.split("[ ,]", name)[0]: (rule, name) for rule, name in reversed(NAMES)}
-"""The first spelling of each kind: a literal, a local, a default ...; those that scripts/test runs."""
+"""The first spelling of each kind (a literal, a local, a default, ...), which scripts/test runs."""
 SPELLINGS = [
     pytest.param(
         rule, tree, id=f"{rule}: {name}",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROFILES = ROOT / "profiles"
 READ_BY_ASSEMBLY = {"refused", "storage_requests"}
 CHOSEN = r"intent\.(scheduler|autoscaler|kubernetes|image|name|account|region|nodes)|release\.minor\d+|(plane|scaler|(karpenter_)?phase)\.\w+|fabric\.(infiniband(_sriov)?|roce)"
-"""Settings whose name is put together: what an intent chooses, and what goes by the version or the size."""
+"""Settings with computed names: choices of an intent, and values that depend on a version or size."""
 
 
 def contexts(cloud: str, **chosen: object) -> tuple[dict[str, object], dict[str, object]]:

@@ -24,7 +24,7 @@ from kcheck.generate.assembly import Output, generate
 VARIANTS = [(cloud, scheduler) for cloud in CLOUDS for scheduler in ("kueue", "volcano", "none")]
 ALERTS = Path(__file__).with_name("alerts.yaml")
 OF_OTHERS = r"apiserver_|awscni_|cluster_autoscaler_|coredns_|etcd_|karpenter_|kueue_|prometheus_|volcano_"
-"""Exporters of which everything is kept, or what the values name."""
+"""Metrics of exporters that are kept whole, or as named in the values."""
 
 
 @cache
@@ -189,7 +189,7 @@ READ_BY = {
     "awscni_": "aws-node",
     "volcano_": "volcano-controller",
 }
-"""Metrics that no chart brings a monitor for, and the monitor of ours."""
+"""Metrics for which no chart has a monitor -> the monitor that we add."""
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def mistake(rule: str, base: str, *changes: Change, also: tuple[str, ...] = (), 
 
 
 QUOTA = "account-quota-too-low"
-"""What pools that grow beyond the quotas of the generated settings meet too."""
+"""A rule that also fires when pools grow beyond the quotas in the generated settings."""
 BASES: dict[str, dict[str, Any]] = {
     "eks": {"nodes": 1000, "spot": {"share": 30}, "machines": ["p5.48xlarge", "p5e.48xlarge"]},
     "eks karpenter": {"nodes": 450, "autoscaler": "karpenter", "scheduler": "volcano"},
@@ -630,7 +630,7 @@ EKS_KARPENTER = [
 ]
 CLUSTER = "cluster.tf"
 GROWN = ("subnet-too-small", "pod-range-too-small", "ready-timeout-short")
-"""What a cluster that grew three times as large has not enough of, too."""
+"""Rules that also fire when a cluster grows to three times its size."""
 
 GKE = [
     mistake(

@@ -26,12 +26,12 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"nodes": 450, "spot": {"share": 30}, "network": {"api_ranges": ["203.0.113.0/24"]}},
 )
 OWN_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {"gke": ({"nodes": 450, "machines": ["a3-ultragpu-8g"]},)}
-"""What only a cloud has: networks for RDMA."""
+"""Intents with features of one cloud only, such as networks for RDMA."""
 NOT_HERE = {
     "CKV2_AWS_5", "CKV2_AWS_12", "CKV_AWS_38", "CKV_AWS_39", "CKV_AWS_58", "CKV_AWS_111", "CKV_AWS_338", "CKV_AWS_356",
     "CKV_AWS_184",
 }  # fmt: skip
-"""Checks that report something in modules only, whose code `terraform init` brings, or on EFS, which none of these has."""
+"""Checks that only report something in modules, which `terraform init` would download, or on EFS, which is not used."""
 COMMANDS = {
     "checkov": ["-d", ".", "--framework", "kubernetes", "terraform", "-o", "json", "--quiet", "--compact"],
     "kube-linter": ["lint", ".", "--format", "json"],

@@ -103,7 +103,7 @@ CASES = {
     "{{ mul 2 3 .Values.nodes }} {{ sub 7 2 }} {{ join \",\" .Values.list }} {{ base \"a/b.c\" }} {{ base \"a/\" }} {{ trim \" a \\n\" }}": "1500 5 b,a,3 b.c a a",
     "{{ required \"x\" .Values.name }} {{ toString .Values.large }} {{ (fromJson \"{\\\"a\\\": {\\\"b\\\": 12288}}\").a.b }}": "train 1.234567e+06 12288",
 }  # fmt: skip
-"""What templates make, as helm 3.16.4 says; it removes `<no value>` in the end."""
+"""Templates, and what helm 3.16.4 renders from them; helm removes `<no value>` in the end."""
 REFUSED = {
     "{{ randAlpha 5 }}": ("it uses randAlpha", "randAlpha"),
     "\n\n{{ genCA 1 }}": ("it uses genCA", "genCA"),
@@ -168,7 +168,7 @@ REFUSED = {
     "{{ \"a\" }": ("an action has no end", ""),
     "{{ .a\"b\" }}": ("it has '.a\"b\"' in an action", ""),
 }  # fmt: skip
-"""What is not rendered: why, and what only helm knows; it fails with the others, too."""
+"""Templates that kcheck does not render, with the reason; some helm renders, on others it fails, too."""
 
 CHART = 'apiVersion: v2\nname: train\nversion: 1.0.0\nappVersion: "1.10"\n'
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n"

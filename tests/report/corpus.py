@@ -32,7 +32,7 @@ PAYLOADS = (
     "`\\u003cscript\\u003e` ${owned(19)} \\x3cimg\\x3e",
 )
 LONG = "<script>owned(20)</script>" * 18_000
-"""Nearly as long as a line may be, and still be read."""
+"""A value almost as long as a line may be."""
 
 
 def files(payloads: tuple[str, ...] = PAYLOADS) -> dict[str, str]:

@@ -30,13 +30,13 @@ ALLOWED: dict[str, set[str]] = {
     "text": {"x", "y", "text-anchor"}, "g": set(), "rect": {"x", "y", "width", "height"},
     "line": {"x1", "x2", "y1", "y2"}, "path": {"d", "fill"}, "circle": {"cx", "cy", "r"},
 }  # fmt: skip
-"""Every element that kcheck makes, with its attributes beside class and id."""
+"""Every element that kcheck writes, with its attributes other than class and id."""
 _DRAWN = {
     "fill", "stroke", "stroke-width", "stroke-linecap", "stroke-linejoin", "stroke-dasharray", "stroke-dashoffset",
     "clip-path", "transform", "font-size", "font-family", "x", "y", "xlink:href",
 }  # fmt: skip
 PLOTTED = ("defs", "clippath", "g", "path", "use", "text", "rect")
-"""Elements of a plot that matplotlib drew."""
+"""Elements of a plot drawn by matplotlib."""
 LINK = re.compile(r"#[\w-]+|https://[\w./#?=&%~+:,@-]+")
 VALUES: dict[str, re.Pattern[str]] = {
     "href": LINK, "class": re.compile(r"[a-z -]+"), "id": re.compile(r"[a-z]+(-[a-z0-9]+)*|[mp][0-9a-f]{10}"), "xlink:href": re.compile(r"#[mp][0-9a-f]{10}"),
@@ -45,7 +45,7 @@ VALUES: dict[str, re.Pattern[str]] = {
     "role": re.compile(r"[a-z]+"), "http-equiv": re.compile("Content-Security-Policy"),
     **dict.fromkeys(("x", "y", "width", "height", "x1", "x2", "y1", "y2", "cx", "cy", "r"), re.compile(r"-?[\d.]+%?")),
 }  # fmt: skip
-"""What attributes may hold that do more than name something."""
+"""Allowed values of attributes that do more than name something."""
 
 
 class Element(NamedTuple):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Object = dict[str, Any]
 
 STORED = TESTS / "golden" / "scheduler.txt"
-"""Cases by their name and digest, with how many pods the scheduler puts on each node."""
+"""Stored verdicts: name and digest of each case, and the pods that the scheduler put on each node."""
 
 SEED, CASES, GROUPS = 1, 500, 60
 CARDS = {
@@ -36,7 +36,7 @@ CARDS = {
     "dl1.24xlarge": ("habana.ai/gaudi", 8),
     "m5.2xlarge": ("", 0),
 }
-"""Machine types, with the resource that counts their cards and how many they have."""
+"""Machine types, with the resource that counts their GPUs, and the number of them."""
 LABELS = {
     "tier": ("a", "b", "c"),
     "rank": ("3", "10", "007", "x1"),

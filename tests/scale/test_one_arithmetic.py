@@ -257,7 +257,7 @@ MORE = (
     karpenter,
     in_tfvars,
 )
-"""Further clouds and spellings, drawn after those of Terraform."""
+"""More clouds and spellings, drawn after those of Terraform."""
 
 
 def pools(draw: random.Random, form: str) -> str:
@@ -272,7 +272,7 @@ def sizes(draw: random.Random) -> tuple[int, int]:
 
 RULES = {"subnet": "subnet-too-small", "pod-subnet": "pod-range-too-small", "pod-range": "pod-range-too-small"}
 CORE = 12
-"""Trees that the core tests draw; the others are for the slow ones."""
+"""Trees that the core tests draw; slow tests draw more."""
 
 
 SEEDS = [*range(200), *range(1000, 1200)]

@@ -43,7 +43,7 @@ RULES = {
     "pod-range": "pod-range-too-small",
     "outbound-ports": "snat-ports-exhausted",
 }
-"""The mechanism of a wall -> the rule that finds it."""
+"""Rules by the mechanism of the wall that they find."""
 EXAMPLES = [path for path in sorted((ROOT / "examples").iterdir()) if path.is_dir() and path.name != "own-rules"]
 
 

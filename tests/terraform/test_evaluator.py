@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kcheck.text.values import Datum
 
 EXPRESSIONS = (TESTS / "golden" / "expressions.tf.txt").read_text().splitlines()
-"""One a line; those that Terraform refuses before it evaluates anything cannot be compared."""
+"""Expressions, one a line; those that Terraform refuses before evaluation cannot be compared."""
 
 
 def ours(expressions: list[str]) -> list[str]:

@@ -177,7 +177,7 @@ def calls() -> list[str]:
 
 
 DIFFERENT: dict[str, str] = {}
-"""Where kcheck and Terraform disagree, and why that is left so."""
+"""Calls on which kcheck and Terraform differ, with the reason."""
 
 HERE = Origin(())
 

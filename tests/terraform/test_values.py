@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from kcheck.text.data_types import Type
 
 STORED = TESTS / "golden" / "values.jsonl"
-"""Expressions with Terraform's answers; with KCHECK_UPDATE=1 Terraform is asked again."""
+"""Expressions with Terraform's answers; KCHECK_UPDATE=1 asks Terraform again."""
 
 COUNT = 2400
 
 UNKNOWN = ('cidrsubnet("10.0.0.0/16",', "pow(")
-"""In expressions that kcheck gives no value and Terraform does: blocks outside of their range, powers like 1.7."""
+"""Parts of expressions that have a value in Terraform only: blocks outside of their range, powers such as 1.7."""
 
 SHORT_CIRCUITS = ("false &&", "true ||")
-"""In expressions whose other side Terraform 1.11, which was asked, refuses, and 1.12 does not look at."""
+"""Parts of expressions whose other side Terraform 1.11, which was asked, refuses, and 1.12 skips."""
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ SHOWN = {
     'cidrnetmask("::ffff:10.0.0.0/96")': "ffff:ffff:ffff:ffff:ffff:ffff::",
     'keys(csvdecode("b,a\\n1,2")[0])': ["a", "b"],
 }  # fmt: skip
-"""What Terraform 1.11 gives, asked by its console."""
+"""Expressions, and what the console of Terraform 1.11 prints for them."""
 
 
 @pytest.mark.parametrize("expression", SHOWN)
@@ -229,4 +229,4 @@ def test_terraform_still_gives_the_stored_answers(terraform: str, tmp_path: Path
 
 
 MORE = (TESTS / "golden" / "values.tf.txt").read_text().splitlines()
-"""Expressions that a person wrote, one a line."""
+"""Expressions written by hand, one a line."""

@@ -353,7 +353,7 @@ SCRIPTS: dict[str, Callable[[], Files]] = {
     "many commands on a line, from a file": lambda: {"up.sh": "az aks create " * 40_000 + " -f a\n"},
     "a command of spaces": lambda: {"up.sh": f"az aks create{' ' * 500_000}\n"},
 }
-"""Scripts with commands that make clusters."""
+"""Bombs in scripts that start clusters."""
 
 
 def all_bombs() -> dict[str, tuple[tuple[str, ...], Callable[[], Files]]]:

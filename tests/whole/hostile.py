@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 ACTS = "\x1b[35;7m\x1b]0;owned\x07\x9b2J\x00\x7f\r\n::error::owned\n  ::add-mask::e\r##[error]owned ##vso[task.setvariable]"
-"""What terminals and runners of CI jobs act on."""
+"""Sequences on which terminals and CI runners act."""
 UNSEEN = "\u202e\u2066\u200b\u200d\u2028\ufeff\U000e0041\u0085"
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)> [l](https://evil.example) ![i](//evil.example) @team #1 `c` | ]]> & $x$"
 EVIL = f"{ACTS}{UNSEEN}{MARKUP}%0A::error::owned"
 _NAME = EVIL.replace("\x00", "")
 PATH = _NAME.replace("/", "\u2044")[:90]
-"""A file or folder."""
+"""A hostile name of a file or folder."""
 
 _HCL = json.dumps(_NAME).replace("${", "$${").replace("\\udb40\\udc41", "\\U000e0041")
 _YAML = _HCL

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Write
 
 SECONDS, BYTES = 40, 2_000_000_000
-"""Generous: a machine may be slow, and address space is more than memory. What does not end takes both."""
+"""Generous limits: machines may be slow, and address space exceeds memory. An endless run exceeds both."""
 
 BOMBS = all_bombs()
 FEW = (

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.medium
 
 GOLDEN = TESTS / "golden"
 OTHERS = ("generated", "published")
-"""Folders of clusters with tests of their own: test_published.py tests those that repeat what others published."""
+"""Folders that other tests cover; test_published.py covers clusters that others published."""
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name not in OTHERS)
 
@@ -132,7 +132,7 @@ SAID = {
     "pool-quota": "pool-over-quota", "pool-limit": "pool-over-limit", "flannel-routes": "flannel-route-limit",
     "address-units": "subnet-too-small",
 }  # fmt: skip
-"""The mechanism of a wall -> the rule whose finding asks a person to move it."""
+"""Rules, by the mechanism of the wall that they ask a person to move."""
 
 
 @pytest.mark.slow

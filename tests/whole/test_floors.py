@@ -35,12 +35,12 @@ FLOORS = (
     ("commands",),
     ("addons",),
 )
-"""From the ground up: a package imports only from floors below its own."""
+"""Packages from the ground up: a package imports only from floors below its own."""
 
 RANKS = {package: rank for rank, floor in enumerate(FLOORS) for package in floor}
 PACKAGE = ROOT / "kcheck"
 DOORS = {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}
-"""What outsiders name: the API, and `python -m kcheck`, which stands above every floor."""
+"""Modules that outsiders use, the API and `python -m kcheck`; both stand above every floor."""
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path not in DOORS)
 
 
@@ -140,7 +140,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 KEYS_OF_MAPS = {"Reference"}
-"""What stands in for an unknown key: a key is sorted, compared and printed as the text that it is."""
+"""Subclasses of str that stand for an unknown key: keys are sorted, compared and printed as text."""
 
 
 def test_no_subclass_of_str_carries_data() -> None:
@@ -186,7 +186,7 @@ OF_CLOUDS = re.compile(
     r"|(?:amazonaws|amazon|google|googleapis|azure|alibabacloud)\.com|k8s\.aws|eksctl\.io|gke\.io|core\.windows\.net"
     r"|gcr\.io|pkg\.dev|azurecr\.io"
 )
-"""How names of one cloud begin or end: resource types, labels, kinds of objects, numbers, hosts."""
+"""Begins and ends of names that belong to one cloud: resource types, labels, kinds, numbers, hosts."""
 OF_A_CLOUD = {
     "config.numbers.clouds": "the list of the clouds",
     "scale.images": "registries that the Kubernetes project had before registry.k8s.io",
@@ -195,7 +195,7 @@ OF_A_CLOUD = {
     "engine.words.raw_views": "descriptions of words show a type and an address",
     "engine.words.tables.pods": "the description of a word names the cache that it is about",
 }
-"""Modules outside a cloud's folder that hold names of one, and why."""
+"""Modules outside of a cloud's folder that contain names of one cloud, with the reason."""
 
 
 def of_clouds(module: str) -> list[str]:
@@ -214,9 +214,9 @@ def test_shared_code_mentions_no_cloud() -> None:
 
 
 UNITS = {6, 9, 10, 30, 32, 60, 100, 1000}
-"""Exponents, factors of units, and the bits of an address."""
+"""Exponents, factors of units, and bits of an address."""
 GUARDS = {"_MOST", "_DEPTH", "MOST"}
-"""Bounds of what is read at all."""
+"""Names of limits on what is read at all."""
 
 
 def numbers(module: str) -> Iterator[int]:
@@ -243,7 +243,10 @@ READS = {
     *(f"os.{name}" for name in ("listdir", "open", "readlink", "scandir", "walk")),
     "open", "pathlib.Path", "sys.stdin", "subprocess.run", "subprocess.Popen",
 }  # fmt: skip
-"""What opens files, lists folders or runs programs: `text.files` does it within the boundary, and opens no pipe."""
+"""Functions that open files, list folders or run programs.
+
+Only `text.files` calls them: it stays within the boundary, and opens no pipe.
+"""
 READ_BY_THEMSELVES = {
     "text.files.system": "the one place that reads what strangers wrote",
     **dict.fromkeys(
@@ -261,7 +264,7 @@ READ_BY_THEMSELVES = {
     "addons.calibration.read": "standard input",
     **dict.fromkeys(("fix.gate.git", "kubernetes.render"), "run a program that the user asks for"),
 }  # fmt: skip
-"""Modules that may, and why."""
+"""Modules that may call them, with the reason."""
 
 
 @pytest.mark.medium
@@ -280,9 +283,9 @@ def reads(module: str) -> set[str]:
 
 
 READERS = {"text"}
-"""They alone know how bytes are to be read."""
+"""Packages that know how bytes are read."""
 BYTES_PATTERNS = {"engine.suppressions"}
-"""Comments are looked for in whatever language."""
+"""Modules that search comments in any language."""
 
 
 def bytes_patterns(module: str) -> Iterator[str]:
@@ -336,7 +339,7 @@ def test_modules_are_short_and_named_for_what_they_hold() -> None:
 
 
 MOST = {"modules": 450, "imports in functions": 100, "lines": 80_500, "lines without add-ons": 66_000, "Any": 56}
-"""May be lowered and never raised."""
+"""Greatest counts; lower them, never raise them."""
 
 
 def test_the_package_does_not_grow() -> None:
@@ -420,7 +423,7 @@ PRINTERS = {
     "commands.cli",
     "commands.printing",
 }
-"""What makes text of strangers visible, and what prints a report of a format."""
+"""The modules that may print: one makes hostile text visible, one prints a report in its format."""
 PRINTS = re.compile(r"\bclick\.s?echo\(|(?<![\w.])print\(|sys\.std(?:out|err)\.(?:buffer|write)\b")
 
 

@@ -338,7 +338,7 @@ resource "aws_eks_cluster" "a" {
 }
 """,
 }
-"""A value or null, by a condition that nobody knows."""
+"""Code with a value or null, by an unknown condition."""
 
 
 def test_machines_in_one_of_two_invalid_subnets_cause_no_bug(write: Write) -> None:

@@ -102,7 +102,7 @@ FORMATS: dict[str, Output] = {
     "init": {"": ((), (PATH,))},
     "lsp": {"": ((PATH,),)},
 }  # fmt: skip
-"""Every command, each of its formats, and how it is run over the hostile tree."""
+"""Every command with each of its formats, and how to run it on the hostile tree."""
 RUNS = [
     (command, form, arguments)
     for command, formats in FORMATS.items()

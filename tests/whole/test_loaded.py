@@ -61,7 +61,7 @@ START = {"kcheck", "kcheck.commands.cli", "kcheck.commands"}
 READERS = tuple(
     f"kcheck.{name}." for name in ("addons", "engine", "generate", "inventory", "kubernetes", "scale", "terraform")
 )
-"""Packages of which neither the help of a check nor the completion of its options needs a module."""
+"""Packages that neither the help of `check` nor the completion of its options may import."""
 
 
 def test_help_loads_no_command(tmp_path: Path) -> None:

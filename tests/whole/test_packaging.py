@@ -26,7 +26,7 @@ DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
 
 
 LOCK = (ROOT / "constraints.txt").read_text()
-"""The newest versions that the tests have passed with."""
+"""The newest versions with which the tests passed."""
 
 
 @pytest.fixture(scope="module")

@@ -14,14 +14,14 @@ from tests.whole.test_docs import anchors
 
 TEXT = (ROOT / "docs" / "published-figures.md").read_text()
 SECTIONS = {next(iter(anchors(f"## {part}"))): part for part in TEXT.split("\n## ")[1:]}
-"""The text of each section by the anchor of its heading; test_docs.py compares its output with a fresh run."""
+"""Each section by the anchor of its heading; test_docs.py compares the output in it with a new run."""
 
 TABLE = TEXT.split("\n## ")[0]
 ROWS = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in TABLE.splitlines() if line.startswith("| ")]
 TREES = sorted(path.name for path in (ROOT / "examples" / "published").iterdir())
 
 _OFF = 0.15
-"""How far a modelled time may be from the published one: docs/simulate.md says so."""
+"""The greatest relative distance of a modelled time from the published one, as docs/simulate.md states."""
 
 
 def minutes(cell: str) -> tuple[float, float] | None:

@@ -30,7 +30,7 @@ EXAMPLES = [
 
 
 UNKNOWN = {("gang-missing", 2), ("slots-do-not-match-gpus", 2)}
-"""Examples about kinds whose pods are no templates: no policy is about these."""
+"""Examples of kinds whose pods have no pod template, so that no policy judges them."""
 
 
 def objects(files: Mapping[str, str]) -> Iterator[dict[str, object]]:

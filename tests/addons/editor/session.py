@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 PATIENCE = 60
-"""Seconds after which a test has failed: the machine of a test may be slow."""
+"""Seconds after which a test fails; the machine may be slow."""
 _CODE = "from kcheck.commands.cli import main; main()"
 
 

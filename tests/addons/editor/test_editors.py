@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pygls")
 
 RULE = "single-nat-gateway"
-"""Found in a line of vpc.tf."""
+"""A rule that finds a line of vpc.tf."""
 PATIENCE = 60
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Watched = Callable[..., str]
 
 PATIENCE = 60
-"""Seconds after which a test has failed."""
+"""Seconds after which a test fails."""
 CODE = (
     "import sys; sys.modules['lsprotocol'] = sys.modules['pygls'] = None\n"  # they are of the language server only
     "from kcheck.commands.cli import main; main()"

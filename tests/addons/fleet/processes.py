@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 IS_LINUX = sys.platform == "linux"
-"""Where /proc says who is whose child."""
+"""Whether /proc lists the child processes of a process."""
 COMMAND = [
     sys.executable,
     "-P",
@@ -25,7 +25,7 @@ COMMAND = [
     "fleet",
 ]
 _PATIENCE = 60.0
-"""Seconds after which what a test waits for is said not to happen."""
+"""Seconds that a test waits for a condition before it fails."""
 
 
 def small(folder: Path) -> Path:

@@ -69,7 +69,7 @@ def in_the_middle(process: subprocess.Popen[str], folder: Path) -> list[int]:
 
 
 COMMAND = ("fleet/a", "fleet/b", "fleet/c", "fleet/slow", "-o", "out", "--jobs", "1")
-"""Arguments with which the slow repository is the last one."""
+"""Arguments of a run that checks the slow repository last."""
 
 
 @pytest.mark.parametrize(("number", "status"), ENDS)

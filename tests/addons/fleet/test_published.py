@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PUBLISHED: dict[str, dict[str, str]] = json.loads(
     (ROOT / "tests" / "addons" / "fleet" / "published-1.json").read_text()
 )
-"""The columns of version 1 as they were first published: what comes later is added here when it is released."""
+"""The columns of version 1 as first published. Add later columns here when they are released."""
 
 
 @pytest.mark.parametrize("table", PUBLISHED)

@@ -152,8 +152,11 @@ CHANGES = [
     ("repository renamed", "", "serving", "serving-old", "serving", SECOND),
     ("repository no longer listed", "", "retired", "", "", SECOND),
 ]
-"""trainer failed in the second run: it is compared with the first. serving has the findings of serving-old. shop was not
-fully checked: its finding of the control plane and its cluster for staging, which are not there, are not gone."""
+"""Changes between runs.
+
+trainer failed in the second run, so it is compared with the first. serving takes over the findings of serving-old. shop
+was not fully checked: its control plane finding and its staging cluster are absent, but do not count as gone.
+"""
 
 
 def test_changes_compare_with_the_last_check_of_each_repository(folder: Path) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 BINARIES = ("prometheus", "promtool")
 HOST = "127.0.0.1"
 READY_WITHIN = 60
-"""Seconds; 1 is usual, a busy machine takes more."""
+"""Seconds to become ready; 1 is usual, a busy machine takes more."""
 BLOCK = "54h"
-"""The longest block that promtool makes: it reads a file once for each, and 54 hours are one that Prometheus merges."""
+"""The longest block that promtool makes, a length to which Prometheus merges; promtool reads a file once per block."""
 
 
 class NotStartedError(Exception):

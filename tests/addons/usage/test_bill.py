@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.smoke
 
 HUNDRED = 100_00
-"""A node-hour costs $100."""
+"""The price of a node-hour: $100, in cents."""
 
 
 def billed(made: Recording, by: By = "job", *, previous: Recording | None = None, price: int | None = None) -> Bill:

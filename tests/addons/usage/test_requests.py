@@ -57,7 +57,7 @@ def ran(main: Container, *, hours: float = 10, kind: str = "Job") -> Recording:
 
 
 STEADY = Container(cpu={1000: 900, 2000: 89, 4000: 11}, memory={4 * GIB: 1000}, memory_peak=4 * GIB)
-"""Up to the 90th percentile one core, up to the 98th two, four at most."""
+"""A container that uses one core up to the 90th percentile, two up to the 98th, and four at most."""
 
 
 def checked(write: Write, code: str, found: Recording, **usage: object) -> Result:

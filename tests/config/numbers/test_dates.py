@@ -28,7 +28,7 @@ WORDS = (
     "parts.yaml",
     "template_flags.yaml",
 )
-"""Files of our own words, which no source can make wrong."""
+"""Files of our own words, which have no source."""
 FILES = [path for path in sorted((ROOT / "profiles").rglob("*.yaml")) if "templates" not in path.parts]
 NUMBERS = list(dates.numbers())
 

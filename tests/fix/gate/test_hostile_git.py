@@ -28,7 +28,7 @@ pytestmark = [
 ]
 SECRET = "hunter2"  # noqa: S105
 NEW = [FREE]
-"""What a change from 5 to 100 nodes causes; the other findings were there before."""
+"""Findings caused by a change from 5 to 100 nodes; all others existed before."""
 
 
 class Run(NamedTuple):

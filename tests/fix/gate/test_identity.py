@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.medium
 
 OLD = TESTS / "cases" / "baseline-0.1.0"
-"""A tree with mistakes, and the baseline that kcheck 0.1.0 wrote of it."""
+"""A tree with mistakes, and the baseline that kcheck 0.1.0 wrote for it."""
 SEVERITIES = ("info", "warning", "error")
 
 

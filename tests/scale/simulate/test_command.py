@@ -79,7 +79,10 @@ spec:
           resources: {limits: {nvidia.com/gpu: 4}}
 """
 WITHOUT_INFINIBAND = "Standard_ND96isr_H100_v5", "Standard_NC96ads_A100_v4"
-"""Scale sets with InfiniBand have at most 100 machines; these have four GPUs."""
+"""A machine type and its replacement.
+
+Scale sets with InfiniBand have at most 100 machines; the replacement has four GPUs and no such limit.
+"""
 
 
 def found(write: Write, files: Mapping[str, str], nodes: int | None = None, **asked: Any) -> scenario.Scenario:

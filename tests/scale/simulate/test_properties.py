@@ -176,7 +176,7 @@ WORSE: dict[str, tuple[Any, ...]] = {
     "scan_interval": (5, 20, 60),
 }
 JITTER = 60
-"""Seconds by which the phase of the loops moves a run."""
+"""Seconds by which a run may differ, depending on the phase of the loops."""
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def begun(event, arguments):
     return seen
 sys.addaudithook(hook)
 """
-"""Ends the process without notice at one of the moments at which it touches files, from the first temporary one on."""
+"""Code that kills its process at its nth access to files, counted from the first temporary file."""
 
 SAVE = "from kcheck.text.files.save import *; save(File(n, n, b'old'*999, b'new'*1999) for n in sys.argv[2:])"
 FIX = "from kcheck.commands.cli import main; sys.argv[:] = ['kcheck', 'fix', '.', '--select', 'job-never-cleaned']; main()"

@@ -149,7 +149,7 @@ def places(block: nodes.Block) -> list[nodes.Block]:
 BATCHES = settings(
     max_examples=10 if LONG else 2, suppress_health_check=list(HealthCheck), phases=(Phase.explicit, Phase.generate)
 )
-"""One run of terraform formats many files; a file that fails is small as it is."""
+"""Settings of hypothesis: one start of terraform formats many files, and a failing file is small anyway."""
 CASES = st.lists(st.tuples(WILD, PATHS, NEW, st.integers(0, 9)), min_size=20, max_size=40)
 
 

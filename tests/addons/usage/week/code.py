@@ -20,7 +20,7 @@ POOLS = {
     "research": ("p4de.24xlarge", 1, 1, 1),
     "inference": ("g5.48xlarge", 4, 4, 4),
 }
-"""Name of a node group -> machine type, and its sizes: least, desired, most."""
+"""Node groups: name -> machine type, and least, desired and most nodes."""
 TYPES = {name: found[0] for name, found in POOLS.items()}
 MAIN = """\
 terraform {
@@ -75,7 +75,7 @@ resource "aws_eks_node_group" "{name}" {{
 """
 Object = dict[str, Any]
 NEVER = (("CronJob", "monthly-report"), ("Deployment", "old-api"))
-"""What is in the code and did not run."""
+"""Workloads in the code that never ran."""
 
 
 def files() -> dict[str, str]:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.truth import ContainerTruth, GpuTruth, PodTruth
 
 SHARE = 0.02
-"""By how much a measured number may differ."""
+"""The relative difference allowed between a measured and a true number."""
 FEW = 20
-"""Samples below which percentiles mean little."""
+"""Samples below which percentiles are not compared."""
 SHORT = 7200
-"""Seconds below which the first and the last step of a pod count too much for its means."""
+"""Seconds of running time below which means are not compared: first and last step weigh too much."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Comparison:
         self.pods = pods
         self.recording = recording
         self.slack = recording.step + week.interval
-        """Seconds by which the begin and end of a pod may fall beside its samples."""
+        """Seconds by which begin and end of a pod may lie outside of its samples."""
 
     def differences(self) -> list[Difference]:
         """Return all differences between the recording and the week."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.openmetrics import Writer
 
 RESERVED = 500
-"""MiB that the driver keeps of each GPU."""
+"""MiB of each GPU that the driver reserves."""
 
 
 def write_gpus(writer: Writer, week: Week) -> None:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.shapes import Shape
 
 END = 1_795_046_400
-"""Thursday, 19 November 2026, 00:00 in UTC."""
+"""End of the week: Thursday, 19 November 2026, 00:00 UTC."""
 LONG = 36
-"""Hours of it; the times of day do not matter here."""
+"""Hours of a drawn week; the time of day does not matter."""
 BEFORE = 7 * 24 * HOUR
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.shapes import Shape
 
 SECOND_REPLICA = 7
-"""Seconds by which the second Prometheus of a pair scrapes later."""
+"""Seconds by which the second Prometheus of a pair scrapes later than the first."""
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.measured import Clock
 
 BLOCK = 54 * HOUR
-"""Seconds of a block: one of the durations that a Prometheus merges blocks into."""
+"""Seconds of a block: a length to which Prometheus merges blocks."""
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 KSM = {"job": "kube-state-metrics"}
 KSM_POD = {"namespace": "monitoring", "pod": "kube-state-metrics-0", "container": "kube-state-metrics"}
-"""The target itself. What has such labels, too, has them as `exported_` where a scrape does not honor them."""
+"""Labels of the kube-state-metrics target; without honor_labels, equal labels of its series become `exported_NAME`."""
 BUCKETS = [1.0, *(2.5 * 2**power for power in range(13))]
-"""The upper bounds of Kueue's histograms of time."""
+"""Upper bounds of the buckets in Kueue's histograms of time."""
 UNITS = {"cpu": "core", "memory": "byte"}
 Span = tuple[int, "int | None", float]
 

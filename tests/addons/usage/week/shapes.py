@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 
 Shape = Callable[[int, int], float]
-"""Seconds since the container started, and seconds since 1970 -> what it uses."""
+"""Use of a resource by seconds since the container started and seconds since 1970."""
 
 DAY = 86400
 SLOW = 600
-"""Seconds for which noise stays as it is, so that a mean of a few scrapes is what each of them is."""
+"""Seconds for which noise is constant, so that the mean of a few scrapes equals each of them."""
 
 
 def noise(seed: int, at: int) -> float:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 MINUTE = 60
 DAYS = 7
 END = 1_794_787_200
-"""Monday, 16 November 2026, 00:00 in UTC."""
+"""End of the week: Monday, 16 November 2026, 00:00 UTC."""
 BEFORE = 3 * 24 * HOUR
-"""Seconds before the week for which what was there at its beginning had been there."""
+"""Seconds before the week at which the pods that exist at its beginning were started."""
 H100 = Machine("NVIDIA H100 80GB HBM3", 81_559, 8)
 A100 = Machine("NVIDIA A100-SXM4-80GB", 81_920, 8)
 A10G = Machine("NVIDIA A10G", 23_028, 8)
 
 TEAMS = {"search": "search", "vision": "vision", "language": "language"}
-"""The teams, which are labels of their namespaces."""
+"""Namespaces with their label `team`."""
 
 
 def gpu(busy: float, memory: float, seed: int, *, tensor: float = 0, power: float = 200) -> Gpu:
@@ -44,20 +44,20 @@ def box(name: str, cpu: Shape, memory: Shape, requests: dict[str, float], cap: f
 
 
 API = box("api", steady(0.5, 1, daily=0.1), steady(1.2 * GIB, 2), size(4, 1.5), 2)
-"""Requests eight times the cores that it uses."""
+"""A container that requests eight times the cores that it uses."""
 PROXY = box("proxy", steady(0.08, 3), constant(90 * MIB), size(0.1, 0.125), 0.25)
 INDEX = box("index", steady(0.9, 4), steady(3.8 * GIB, 5, spread=0.01), size(1, 4), 4)
-"""Its memory is at 95 % of the limit."""
+"""A container whose memory is at 95 % of its limit."""
 EMBEDDER = box("embedder", constant(0.7), grows(0.6 * GIB, 1.98 * GIB, 30 * HOUR), size(1, 2), 2)
-"""Is killed when it reaches its limit."""
+"""A container that is OOM-killed when its memory reaches the limit."""
 AGENT = box("agent", steady(0.05, 6), constant(60 * MIB), size(0.1, 0.125))
 PRETRAIN = box(
     "pytorch", start_up(60, 10 * MINUTE, steady(12, 7)), steady(400 * GIB, 8), size(96, 800, 8), 1000,
     gpu(92, 71_000, 9, tensor=55, power=640),
 )  # fmt: skip
-"""Needs 60 cores for ten minutes to load its data, and 12 afterwards."""
+"""A container that needs 60 cores for ten minutes to load data, and 12 afterwards."""
 SEGMENTER = box("train", steady(2, 10), steady(30 * GIB, 11), size(16, 128, 4), 0, gpu(3, 60_000, 12, power=110))
-"""Holds four GPUs and does next to nothing with them."""
+"""A container that holds four GPUs and hardly uses them."""
 NOTEBOOK = box(
     "notebook", bursts(0.02, 1.5, 6 * HOUR, HOUR), steady(9 * GIB, 13), size(8, 64, 1), 0,
     gpu(1, 6144, 14, power=85),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.addons.usage.week.measured import Life
 
 STARTING = 15 * 60
-"""Seconds that count as the start of a pod."""
+"""Seconds after the start of a pod that count as its start-up."""
 
 
 @dataclass
@@ -24,7 +24,7 @@ class ContainerTruth:
 
     lives: list[Life]
     began: list[int]
-    """When the pod of each life began."""
+    """The start of the pod, in each life."""
 
     @property
     def cpu(self) -> list[float]:
