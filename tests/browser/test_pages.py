@@ -108,7 +108,7 @@ def test_a_printed_page_shows_all_parts(chromium: Browser, printed: Callable[[st
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_printed_pages_are_filled(name: str, printed: Callable[[str], Path], chromium: Browser) -> None:
-    """A picture or a card that moves to the next sheet leaves no half-empty one behind."""
+    """A picture or card that moves to the next sheet must not leave a half-empty one behind."""
     page = chromium.new_page(viewport={"width": 718, "height": 1047})  # A4 within margins of a centimetre
     page.emulate_media(media="print")
     page.goto(printed(name).as_uri())

@@ -136,7 +136,7 @@ def arguments(echo: Path, workspace: Path, inputs: dict[str, str], **more: str) 
 
 
 def test_action_declares_its_inputs() -> None:
-    """Keys that GitHub knows; other actions by their commit; inputs only through the environment."""
+    """Only keys that GitHub knows are used, actions are pinned to a commit, and inputs go through the environment."""
     assert set(ACTION) == {"name", "description", "author", "branding", "inputs", "outputs", "runs"}
     assert ACTION["runs"]["using"] == "composite"
     for own in ACTION["inputs"].values():

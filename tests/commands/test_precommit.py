@@ -172,7 +172,7 @@ HOSTILE = (
 def test_no_name_of_a_committed_file_is_an_option(
     tmp_path: Path, hook: dict[str, Any], arguments: list[str] | None
 ) -> None:
-    """The hooks as they are published, or with the arguments of a user who forgets `--`."""
+    """The published hooks are tested, and hooks of a user who forgets `--`."""
     repository = Repository(tmp_path / "repository", tmp_path / "home", tmp_path / "repository", ())
     repository.environment["PYTHONPATH"] = str(ROOT)
     entry = hook["entry"].replace("kcheck", f"{sys.executable} -c 'from kcheck.commands.cli import main; main()'", 1)
@@ -263,7 +263,7 @@ def test_hooks_start_for_every_relevant_file_name() -> None:
 
 @pytest.mark.slow
 def test_a_bad_commit_is_stopped(repository: Repository) -> None:
-    """Also where what is bad stands in a file that did not change."""
+    """A commit is stopped also if the fault is in a file that it does not change."""
     done = repository.commit({"infra/terraform.tfvars": LARGE})
     assert done.status == 1
     assert "infra/main.tf:7:14 error free-control-plane" in done.text
@@ -279,7 +279,7 @@ def test_a_good_commit_passes(repository: Repository) -> None:
 
 @pytest.mark.slow
 def test_an_irrelevant_commit_runs_nothing(repository: Repository) -> None:
-    """Files of other kinds do not start it; YAML of other tools is told at once, also beside what is bad."""
+    """Other kinds of files start no hook; other tools' YAML is recognised at once, even next to a fault."""
     assert re.search(r"kcheck\.+\(no files to check\)Skipped", repository.commit({"README.md": "# a\n"}).text)
     repository.run("git", "commit", "--no-verify", "-m", "Bad")
     (repository.folder / "infra" / "terraform.tfvars").write_text(LARGE)

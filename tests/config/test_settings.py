@@ -279,7 +279,7 @@ DOCUMENTS = [text for text, _ in WRONG] + [
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text in DOCUMENTS if not re.search(r"---|\[\n|[.]inf|[.]nan", text)])
 def test_the_published_schema_agrees_with_kcheck(text: str, write: Write) -> None:
-    """Editors check with the schema; kcheck must say yes and no to the same files (calendar and uniqueness aside)."""
+    """The schema, which editors use, and kcheck accept and refuse the same files, except for dates and uniqueness."""
     write({"kcheck.yaml": text})
     data = yaml.safe_load(text.replace("2027-02-31", "'2027-02-31'"))
     schema = json.loads((ROOT / "profiles" / "settings.schema.json").read_text())

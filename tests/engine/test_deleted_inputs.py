@@ -214,7 +214,7 @@ def test_no_finding_vanishes_silently_when_an_input_is_deleted(seed: int, check:
 
 @pytest.mark.parametrize("seed", [4, 6, 7, 8, 11])
 def test_a_spot_setting_without_a_value_is_named_as_a_missing_input(seed: int, check: Check) -> None:
-    """Spot nodes of GKE, EKS and AKS, whose rules took a variable without a value for `on demand`."""
+    """On GKE, EKS and AKS, rules once took a variable without a value for on-demand nodes."""
     root, values, manifests = drawn(random.Random(seed), ("eks", "gke", "aks")[seed % 3])
     before = check(tree(root, values, frozenset()) | manifests)
     after = check(tree(root, values, frozenset(), "market") | manifests)
@@ -225,7 +225,7 @@ def test_a_spot_setting_without_a_value_is_named_as_a_missing_input(seed: int, c
 
 @pytest.mark.parametrize("seed", [0, 2, 5, 6, 8, 11, *(pytest.param(n, marks=pytest.mark.slow) for n in range(12, 60))])
 def test_each_rule_names_a_machine_type_without_a_value_as_a_missing_input(seed: int, check: Check) -> None:
-    """Seven rules took pods that may land on machines of an unknown type for pods that do."""
+    """Seven rules once treated pods that may land on an unknown machine type as if they did."""
     root, values, manifests = drawn(random.Random(seed), ("eks", "gke", "aks")[seed % 3])
     given = frozenset({"name"})  # else it looks like a library
     before = check(tree(root, values, given) | manifests)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def test_records_of_a_plain_path_are_found_without_evaluating_cel(
     check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which copies a list once for each of its items."""
+    """Evaluation with CEL would copy a list once for each of its items."""
     pools = "".join(bench_growth.pool(name) for name in ("a", "b"))
     found = check({"main.tf": bench_growth.cluster() + pools}).world
     (cluster,) = found.inventory.clusters

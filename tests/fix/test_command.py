@@ -111,7 +111,7 @@ def test_the_fix_to_blame_is_found_by_bisection(write: Write, monkeypatch: pytes
 
 
 def test_pools_that_share_the_target_are_fixed_together_or_not_at_all(write: Write) -> None:
-    """With half of them bigger, the share of the others would be another one."""
+    """If only half of the pools grew, the other pools would get another share of the target."""
     group = 'p{0} = {{ instance_types = ["m5.xlarge"] }}\n    '
     code = CAPPED.replace("default = {}", "".join(group.format(i) for i in range(6))).replace(
         "max_size = 30", "max_size = 3"
@@ -254,7 +254,7 @@ def test_a_fix_that_loses_an_object_is_refused(write: Write, monkeypatch: pytest
 
 
 def test_a_finding_formerly_covered_by_another_is_not_new(write: Write) -> None:
-    """Beyond 400 nodes kubenet-beyond-400-nodes stands for kubenet-retiring, which is there when that is mended."""
+    """Beyond 400 nodes, kubenet-beyond-400-nodes hides kubenet-retiring, which appears once the former is fixed."""
     write({"a.yaml": job("a")})
     outcome = fix.fix(["."], Config())
     finding = outcome.fixed[0]
@@ -482,7 +482,7 @@ def test_a_fix_that_does_not_hold_is_refused_in_one_line(write: Write, monkeypat
 
 
 def test_the_summary_counts_the_fixes(write: Write) -> None:
-    """Counts by class, what costs, what was held back and why, and what a person has to decide."""
+    """It counts fixes by class, those that cost money, withheld ones with their reason, and open decisions."""
     kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
     write({"main.tf": AKS.removesuffix("}\n") + kubenet, "job.yaml": job("train")})
     result = run(".", "--nodes", "390")
@@ -501,7 +501,10 @@ def test_the_summary_counts_the_fixes(write: Write) -> None:
 
 @pytest.mark.parametrize(("written", "place"), [(False, "main.tf:3:14"), (True, "main.tf:5:14")])
 def test_places_refer_to_the_files_as_they_are_now(written: bool, place: str, write: Write) -> None:
-    """A finding of the second round, below a line that the first one added, above which the third one adds another."""
+    """A finding of the second round is below a line added in the first.
+
+    The third round adds a line above it.
+    """
     write({"main.tf": AKS})
     outcome = fix.fix(["."], Config())
     (finding,) = outcome.fixed
@@ -521,7 +524,7 @@ def test_check_counts_repeated_findings_one_by_one_as_fix_does(write: Write) -> 
 
 
 def test_unsafe_fixes_are_applied_after_all_others(write: Write) -> None:
-    """The others are the same with the flag and without it."""
+    """All other fixes are the same with the flag and without it."""
     kubenet = '\n  network_profile {\n    network_plugin = "kubenet"\n  }\n}\n'
     write({"main.tf": AKS.removesuffix("}\n") + kubenet})
     both = [fix.fix(["."], Config(nodes={"": 390}), safeties=safeties).fixed for safeties in (SAFETIES[:2], SAFETIES)]

@@ -40,7 +40,7 @@ def test_every_offered_fix_works(name: str, write: Write) -> None:
 
 
 def test_a_fix_is_retried_after_the_fixes_it_depends_on(write: Write) -> None:
-    """An upgrade of many nodes at a time takes more addresses than the range provided for that was made at once."""
+    """A faster upgrade needs more addresses than the range provides for that was created in the same round."""
     write(TREES["node-subnet-slash-24-1-good"])
     outcome = fix.fix(["."], Config(nodes={"": 1000}, limits={"eks.pool.quota": 2000}), safeties=SAFETIES)
     assert {finding.rule for finding in outcome.fixed} == {

@@ -113,7 +113,7 @@ def test_autoscaler_flags_are_fixed_in_place(rules: tuple[str, ...], before: str
 
 
 def test_no_arguments_are_added_to_an_image_with_its_own(write: Write) -> None:
-    """Arguments replace those of the image, of which kcheck knows nothing."""
+    """Arguments replace those in the image, which kcheck does not know."""
     write({"main.tf": POOLS, "autoscaler.yaml": SCALER})
     assert helped((UNREADY,)) == {"there is no list of arguments to add to; add --ok-total-unready-count=150"}
 

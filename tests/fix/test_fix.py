@@ -156,7 +156,7 @@ def test_an_absent_block_is_added_once_for_all_its_attributes(write: Write) -> N
 
 
 def test_a_block_made_by_a_dynamic_block_is_not_added(write: Write) -> None:
-    """Off here, it may be on in the next call: two blocks are refused then."""
+    """The block, absent in this call, may be present in another one, and two blocks are refused."""
     dynamic = """
   dynamic "auto_scaler_profile" {
     for_each = []
@@ -410,7 +410,7 @@ resource "google_container_node_pool" "cpu" {
 
 
 def test_a_fix_that_lowers_the_first_wall_is_refused(write: Write) -> None:
-    """252 addresses hold 251 nodes and one for an upgrade, or 152 and a hundred."""
+    """252 addresses hold 251 nodes and one surge node, or 152 nodes and a hundred surge nodes."""
     write({"rules/own/one-by-one.yaml": SURGE.encode(), "infra/main.tf": FULL.encode()})
     outcome = fix.fix(["infra"], Config(rules=("rules",)), rules=("one-by-one",))
     (refused,) = outcome.refused
@@ -459,7 +459,7 @@ resource "google_container_node_pool" "cpu" {
 
 
 def test_a_lower_minimum_brings_no_limit_nearer(write: Write) -> None:
-    """The same number of nodes is another mix of pools, which takes other quotas."""
+    """The same number of nodes is then another mix of pools, which uses other quotas."""
     write({"main.tf": KEPT.encode()})
     outcome = fix.fix(["."], Config(), rules=("gpu-pool-never-empty",))
     assert [one.rule for one in outcome.fixed] == ["gpu-pool-never-empty"]

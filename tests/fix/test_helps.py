@@ -118,7 +118,7 @@ NEITHER = {"gc_thresh3", "io_cluster", "autoscaler_node", "template_resources_rd
 
 
 def test_help_uses_the_words_of_the_file(checked: Checked) -> None:
-    """A help names no word of kcheck as if it were an attribute, and Terraform's only where there is Terraform."""
+    """Help names no word of kcheck as an attribute, and Terraform's attributes only in Terraform."""
     case, wrong = checked.case, []
     words = set(_SNAKE.findall(" ".join(text for text in case.files.values() if isinstance(text, str))))
     terraform = any(name.endswith((".tf", ".tf.json", ".tfvars", ".hcl", ".j2")) for name in case.files)

@@ -57,7 +57,7 @@ def test_each_proposed_fix_is_shown_with_its_reason(write: Write) -> None:
 
 
 def test_nothing_is_written_when_input_ends(write: Write) -> None:
-    """As Ctrl-C does."""
+    """The end of input acts like Ctrl-C."""
     write(FILES)
     result = answered("y")
     assert result.exit_code == 1

@@ -196,7 +196,7 @@ def test_helm_runs_again_only_for_fixes(write: Write, monkeypatch: pytest.Monkey
 def test_a_chart_that_refuses_new_values_keeps_marked_values_only(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as one with a schema: then only what is written is marked."""
+    """A chart may have a schema that refuses new values: a fix then changes written values only."""
     render = marked_values.traced
 
     def refusing(values: object, output: str, objects: object, again: Callable[[str], str | None]) -> object:

@@ -117,7 +117,7 @@ def test_requests_are_written_into_an_inline_patch(write: Write) -> None:
 
 
 def test_a_base_outside_the_given_paths_stays(write: Write) -> None:
-    """As `kcheck fix prod` may write to prod only."""
+    """`kcheck fix prod` may write to prod only."""
     patch = PATCH + PATCHES["its requests"]
     fixed(write, overlays(" patches: [{path: patch.yaml}]\n", patch=patch), ONE, ["prod"])
 

@@ -593,7 +593,7 @@ def test_faster_upgrades_add_no_scarce_machines(
 
 
 def test_no_number_is_written_for_a_pool_of_gpus_that_may_be_small(check: Check) -> None:
-    """GKE takes no percentage: 20 nodes at a time are all of a pool of 20."""
+    """GKE accepts no percentage: 20 nodes at a time would be all nodes of a pool of 20."""
     code = SCARCE.replace("MACHINE", '"a3-highgpu-8g"').replace("KIND", "").replace("MORE", "")
     assert upgraded(only("slow-upgrades", check, {"main.tf": code})) == NONE_ADDED
     found = only("slow-upgrades", check, {"main.tf": code.replace("node_count = 100", "node_count = 0")})
@@ -1507,7 +1507,7 @@ def test_an_attribute_dropped_by_the_type_of_a_variable_is_not_written(
 
 
 def test_a_text_field_read_by_an_expression_is_not_renamed(check: Check) -> None:
-    """A fix would put the right name in place of the expression."""
+    """A fix would replace the expression by the right name."""
     text = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\nspec:\n  ports: [{port: 80, target-port: 80}]\n"
     manifest = 'resource "kubernetes_manifest" "serve" {\n  for_each = toset([file("serve.tpl")])\n  manifest = yamldecode(each.value)\n}\n'
     found = only("unknown-field", check, {"main.tf": manifest, "serve.tpl": text})
@@ -1635,7 +1635,7 @@ def test_no_maximum_above_the_quota_is_written(nodes: int, fixed: bool, check: C
 
 
 def test_the_fix_for_aks_upgrades_writes_a_percentage(check: Check) -> None:
-    """The number for the target would be too many for the pool of today."""
+    """A number that suits the target would be too many nodes for the present pool."""
     code = """
 resource "azurerm_kubernetes_cluster" "main" {
   name               = "train"
@@ -1857,7 +1857,7 @@ resource "aws_eks_node_group" "a" {
 
 @pytest.mark.parametrize(("prefix", "fixed"), [("24", False), ("17", True)])
 def test_a_larger_surge_needs_a_wider_subnet_first(prefix: str, fixed: bool, check: Check) -> None:
-    """100 surge nodes of 20 addresses would fill a /24 before the first node."""
+    """100 surge nodes with 20 addresses each would fill a /24 before the first node."""
     found = only("slow-upgrades", check, {"main.tf": GROUP.replace("PREFIX", prefix)})
     assert (found.fix is not None) == fixed
     assert fixed or found.help.startswith("widen 10.0.0.0/24 first, which is full at 10 of 1,000 nodes")
@@ -1931,7 +1931,7 @@ managedNodeGroups:
 
 
 def test_nodes_with_efa_are_not_tainted_by_a_fix(check: Check) -> None:
-    """The EFA device plugin tolerates no taint of GPUs, and jobs would wait for interfaces that nothing offers."""
+    """The EFA device plugin tolerates no GPU taint, so jobs would wait for interfaces that no node offers."""
     assert only("gpu-pool-untainted", check, {"a.yaml": EKSCTL.replace("EFA", "false")}).fix is not None
     found = only("gpu-pool-untainted", check, {"a.yaml": EKSCTL.replace("efaEnabled: EFA", "efaEnabled: true")})
     assert found.fix is None

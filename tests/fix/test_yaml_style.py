@@ -207,7 +207,7 @@ def as_json(labels: str, ttl: str, tabs: bool) -> str:
 
 @pytest.mark.parametrize("tabs", [False, True], ids=["blanks", "tabs"])
 def test_new_json_members_get_lines_of_their_own_if_neighbors_have_them(tabs: bool, write: Write) -> None:
-    """Nested maps get lines of their own where all others have them."""
+    """New nested maps get lines of their own if all others have them."""
     folder = write({"job.json": as_json("", "", tabs), "queue.yaml": LOCAL_QUEUE})
     labels = ',\n    "labels": {\n      "kueue.x-k8s.io/queue-name": "gpu"\n    }'
     new = as_json(labels, '\n    "ttlSecondsAfterFinished": 86400,', tabs)
@@ -285,7 +285,7 @@ def test_new_lines_use_the_indentation_of_the_file(write: Write) -> None:
 
 
 def test_every_document_and_list_item_gets_its_own_fix(write: Write) -> None:
-    """Each object gets its own, wherever it stands."""
+    """Each object gets its own fix, wherever it stands."""
     one = job("", JOB)
     listed = (
         "apiVersion: v1\nkind: List\nitems:\n  - "
@@ -472,7 +472,7 @@ spec:
 def test_new_keys_of_other_kinds_keep_the_usual_order(
     name: str, rule: str, before: str, after: str, write: Write
 ) -> None:
-    """`after` is the beginning of the spec: the rest is as it was."""
+    """`after` is the expected beginning of the spec; everything below it stays."""
     before = dedent(before)
     folder = write({f"{name}.yaml": before})
     (new,) = fixed(folder, [f"{name}.yaml"], rule).values()
@@ -485,7 +485,7 @@ def test_new_keys_of_other_kinds_keep_the_usual_order(
 
 
 def test_a_pool_without_a_disruption_block_is_left_to_a_person(write: Write) -> None:
-    """The API asks for a second field with it, of which nobody has said the value."""
+    """The API requires a second field in the block, whose value only a person can choose."""
     write({"pool.yaml": POOL.format(disruption="")})
     why = "its disruption needs consolidateAfter too; add spec.disruption.consolidationPolicy: WhenEmpty"
     assert helped((KARPENTER,)) == {why}

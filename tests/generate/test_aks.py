@@ -146,7 +146,7 @@ def test_machines_with_gpus_of_amd_are_refused(machine: str) -> None:
 
 
 def test_jobs_request_the_memory_left_on_nodes_with_few_pods() -> None:
-    """AKS keeps 20 MB for each pod that a node may run: of 1,900 GiB some 700 MB, not a quarter."""
+    """AKS reserves 20 MB for each pod that a node may run: 700 MB of 1,900 GiB, not a quarter."""
     found = re.search(r"memory: (\d+)Gi", files(nodes=16)["jobs/sample.yaml"])
     assert found is not None
     assert 1800 < int(found[1]) < 1900
@@ -253,7 +253,7 @@ def test_a_script_requests_the_quotas() -> None:
 
 
 def test_only_training_nodes_are_searched_for_infiniband_cards() -> None:
-    """Where the Ethernet of a system node is a virtual function of the same family, it would get the driver, too."""
+    """A system node whose Ethernet is a virtual function of the same family would get the driver, too."""
     values = yaml.safe_load(files(nodes=64)["values/network-operator.yaml"])
     assert values["node-feature-discovery"]["worker"]["nodeSelector"] == {"training/pool": "training"}
 
@@ -286,7 +286,7 @@ def test_the_readme_names_boot_disks_paid_in_addition_to_nodes(machine: str, siz
 
 @pytest.mark.parametrize("nodes", [20, 100, 300])
 def test_a_cluster_of_only_spot_nodes_has_no_findings(nodes: int) -> None:
-    """One scale set over three zones has no InfiniBand between them, so its jobs ask for none."""
+    """One scale set over three zones has no InfiniBand between them, so its jobs request none."""
     result = generate(intent.with_defaults("aks", {"nodes": nodes, "spot": {"share": 100}})).result
     assert [(found.rule, found.message) for found in result.findings] == []
     assert result.undecided == []

@@ -90,7 +90,7 @@ ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.
     "path", sorted(PROFILES.glob("*/templates/**/*.j2")), ids=lambda path: str(path.relative_to(PROFILES))
 )
 def test_templates_contain_no_arithmetic(path: Path) -> None:
-    """Numbers come from the context, where their arithmetic and their reasons are; 0 and 1 are no numbers."""
+    """Numbers come from the context, which has their arithmetic and reasons; 0 and 1 do not count."""
     tree = Environment(trim_blocks=True, lstrip_blocks=True).parse(path.read_text())  # noqa: S701 - nothing is rendered
     assert [node.lineno for kind in ARITHMETIC for node in tree.find_all(kind)] == []
     widths = {

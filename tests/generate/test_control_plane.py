@@ -135,7 +135,7 @@ def test_efa_is_enabled_on_each_capable_card_and_the_first_has_addresses(machine
 
 
 def test_subnets_hold_what_karpenter_may_buy() -> None:
-    """334 nodes of each zone with nine addresses, and room to grow: a job of them all needs no other zone."""
+    """Each zone holds 334 nodes with nine addresses each, so a job of all nodes needs no other zone."""
     settings = files("eks", nodes=1000, autoscaler="karpenter")["terraform.tfvars"]
     prefixes = re.findall(r'private = "[\d.]+/(\d+)"', settings)
     assert len(prefixes) == 3

@@ -63,7 +63,7 @@ def files(**given: Any) -> dict[str, str]:
 @pytest.mark.parametrize("machine", ["p5.48xlarge", "m7i.48xlarge"])
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
 def test_two_clusters_of_an_account_share_no_names(machine: str, autoscaler: str) -> None:
-    """Roles and policies are of the account in all regions: where the region is not in their names, AWS adds to them."""
+    """Roles and policies belong to an account, not a region: without a region in their names, AWS adds to them."""
     made = files(machines=[machine], autoscaler=autoscaler, name="alpha")
     for path, text in made.items():
         for kind, block in re.findall(r'^(?:resource "(\w+)"|module) .*?\{\n(.*?)^\}', text, re.MULTILINE | re.DOTALL):
@@ -106,7 +106,7 @@ def test_the_api_server_is_private_except_for_given_ranges(ranges: list[str], st
 
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
 def test_a_private_cluster_gets_nat_gateways_before_nodes_start(autoscaler: str) -> None:
-    """Nodes pull the images of their network plugin through NAT, which module.eks alone does not make."""
+    """Nodes pull images of their network plugin through NAT, which module.eks alone does not create."""
     assert "`terraform apply -target=module.vpc -target=module.eks`" in files(autoscaler=autoscaler)["README.md"]
 
 
@@ -128,7 +128,7 @@ def test_system_nodes_have_room_for_the_image_of_a_launcher(autoscaler: str) -> 
 
 @pytest.mark.parametrize(("machine", "labelled"), [("p5.48xlarge", True), ("m7i.48xlarge", False)])
 def test_the_autoscaler_waits_until_new_nodes_show_gpus(machine: str, labelled: bool) -> None:
-    """Without its label, a node whose GPUs are still to come is one without GPUs, and another one is started."""
+    """Without the label, a node whose GPUs have not appeared yet counts as one without GPUs, and another starts."""
     assert ('"k8s.amazonaws.com/accelerator" =' in files(machines=[machine])["node_pools.tf"]) is labelled
 
 
@@ -156,7 +156,7 @@ def test_metrics_of_components_without_a_chart_monitor_are_scraped(autoscaler: s
 
 @pytest.mark.parametrize("machine", ["p5en.48xlarge", "p4d.24xlarge", "m7i.48xlarge"])
 def test_karpenter_starts_nodes_for_the_sample_job(machine: str) -> None:
-    """Before it has seen a node of a type, it takes 7.5 % off its memory, and what the kubelet keeps."""
+    """Before it has seen a type, Karpenter subtracts 7.5 % of the memory and what the kubelet reserves."""
     (asked,) = re.findall(
         r"memory: (\d+)Gi$", files(machines=[machine], autoscaler="karpenter")["jobs/sample.yaml"], re.MULTILINE
     )
@@ -173,7 +173,7 @@ def test_the_launch_failure_alert_ignores_deleted_nodes() -> None:
 
 
 def test_only_the_elected_volcano_scheduler_works() -> None:
-    """The chart elects no leader by itself: two schedulers would place the same pods."""
+    """The chart elects no leader by default: two schedulers would place the same pods."""
     output = generate(intent.with_defaults("eks", {"nodes": 100, "scheduler": "volcano"}))
     found = yaml.safe_load(output.files["values/volcano.yaml"])["custom"]
     assert found["scheduler_replicas"] > 1
@@ -181,7 +181,7 @@ def test_only_the_elected_volcano_scheduler_works() -> None:
 
 
 def test_workers_wait_long_enough_for_the_last_node() -> None:
-    """PyTorch gives up after ten minutes by itself, while nodes and images come over an hour."""
+    """PyTorch gives up after ten minutes by default, while nodes and images may take an hour."""
     output = generate(intent.with_defaults("eks", {"nodes": 1000}))
     configuration = yaml.safe_load(output.files["values/kueue.yaml"])["managerConfig"]["controllerManagerConfigYaml"]
     minutes = int(yaml.safe_load(configuration)["waitForPodsReady"]["timeout"].removesuffix("m"))
@@ -199,7 +199,7 @@ def test_mpirun_starts_as_root_with_the_variables_of_the_image() -> None:
 @pytest.mark.parametrize("machine", ["p5.48xlarge", "m7i.48xlarge", "g6.12xlarge"])
 @pytest.mark.parametrize(("scheduler", "opened"), [("kueue", True), ("volcano", False)])
 def test_the_api_server_can_reach_kueue(machine: str, scheduler: str, opened: bool) -> None:
-    """The module opens no port 8082; an API that does not answer keeps every namespace from being deleted."""
+    """The module does not open port 8082; an API that does not respond prevents the deletion of namespaces."""
     text = files(machines=[machine], scheduler=scheduler)["cluster.tf"]
     rule = re.search(r"kueue_visibility = \{(.*?)\}", text, re.DOTALL)
     assert (rule is not None) is opened
@@ -209,7 +209,7 @@ def test_the_api_server_can_reach_kueue(machine: str, scheduler: str, opened: bo
 
 
 def test_karpenter_permissions_fit_even_with_a_long_region_name() -> None:
-    """As a policy of its own they are longer than the 6,144 letters that AWS allows."""
+    """As a policy of its own, they exceed the 6,144 characters that AWS allows."""
     assert "enable_inline_policy = true" in files(autoscaler="karpenter")["karpenter.tf"]
 
 
@@ -229,7 +229,7 @@ def test_system_nodes_that_no_autoscaler_adds_exist_from_the_start(autoscaler: s
     ],
 )
 def test_nodes_of_spot_pools_stay_in_their_zone(given: dict[str, Any], kept: bool) -> None:
-    """AWS ends nodes of a group to even out its zones, whatever runs on them."""
+    """AWS terminates nodes of a group to balance its zones, whatever runs on them."""
     made = files(**given)
     assert ("--scaling-processes AZRebalance" in made["outputs.tf"]) is kept
     assert ("terraform output -raw keep_spot_nodes" in made["README.md"]) is kept
@@ -237,7 +237,7 @@ def test_nodes_of_spot_pools_stay_in_their_zone(given: dict[str, Any], kept: boo
 
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
 def test_the_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
-    """Machines of Karpenter and disks of claims outlive a cluster that is only destroyed."""
+    """Machines of Karpenter and disks of claims remain if the cluster is just destroyed."""
     steps = files(autoscaler=autoscaler)["README.md"].partition("## How to remove it?")[2].partition("\n## ")[0]
     nodes, claims = steps.find("kubectl delete nodepools --all"), steps.find("kubectl delete persistentvolumeclaims")
     assert (nodes > 0) is (autoscaler == "karpenter")
@@ -247,7 +247,7 @@ def test_the_readme_says_how_to_remove_the_cluster(autoscaler: str) -> None:
 @pytest.mark.parametrize("autoscaler", ["cluster-autoscaler", "karpenter"])
 @pytest.mark.parametrize("share", [30, 100])
 def test_spot_nodes_of_a_single_zone_have_efa(autoscaler: str, share: int) -> None:
-    """EFA joins them like others there, so the job may run on them, and its plugin has to."""
+    """Jobs may run on these nodes, so they need EFA and its plugin."""
     made = files(zones=["us-east-2a"], spot={"share": share}, autoscaler=autoscaler, nodes=100)
     quotas = re.findall(r"vpc.amazonaws.com/efa\n +nominalQuota: (\d+)", made["kubernetes/kueue.yaml"])
     assert sum(map(int, quotas)) == 100 * 32
@@ -268,7 +268,7 @@ def test_spot_nodes_of_several_zones_or_unlike_machines_have_no_efa() -> None:
 
 @pytest.mark.parametrize("machine", ["p5.48xlarge", "p4d.24xlarge", "g6.12xlarge"])
 def test_huge_pages_of_efa_are_left_out_of_the_memory_of_a_job(machine: str) -> None:
-    """Kubernetes counts them apart: a job that asks for their memory fits on no node, and node after node is added."""
+    """Kubernetes counts huge pages apart: a job that requests their memory fits on no node."""
     (asked,) = re.findall(r"memory: (\d+)Gi$", files(machines=[machine])["jobs/sample.yaml"], re.MULTILINE)
     memory, found = machines.memory("eks", machine), machines.machine("eks", machine)
     assert memory is not None

@@ -339,7 +339,10 @@ def test_the_cpu_quota_over_all_regions_is_requested(given: dict[str, Any], amou
 
 @pytest.mark.parametrize("registry", ["us-central1-docker.pkg.dev/my-project/train", "registry.example.com/ml"])
 def test_the_account_that_reads_the_token_of_docker_hub_is_there_before_it_gets_rights(registry: str) -> None:
-    """Artifact Registry makes it with the first repository of a project, and that of Docker Hub needs its rights."""
+    """Artifact Registry creates this account with a project's first repository.
+
+    The one for Docker Hub needs its rights.
+    """
     files = made(registry=registry)
     rights = files["registry.tf"].decode().partition('resource "google_secret_manager_secret_iam_member"')[2]
     ours = "depends_on = [google_artifact_registry_repository.train]" in rights
@@ -378,7 +381,7 @@ def test_attached_gpus_have_a_price_and_a_quota_and_no_equivalents_elsewhere() -
 
 
 def test_a_small_cluster_keeps_the_logs_of_jobs() -> None:
-    """It has no values/ for logs, and sent Google none of them: they were gone with their nodes."""
+    """A small cluster has no values/ for logs; once it sent none to Google, and they were lost."""
     small = assembly.generate(with_defaults("gke", {"nodes": 20, "parts": []})).files["cluster.tf"].decode()
     assert 'enable_components = ["SYSTEM_COMPONENTS", "WORKLOADS"]' in small
     assert "values/" not in small

@@ -160,7 +160,7 @@ def test_generated_terraform_is_formatted(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_generated_text_has_no_template_leftovers(case: Case) -> None:
-    """No leftovers of templates, no blanks at line ends, no runs of blank lines, no endless lines."""
+    """There are no leftovers of templates, blanks at line ends, runs of blank lines, or endless lines."""
     for path, data in made(case)[1].files.items():
         text = data.decode()
         assert not re.search(

@@ -180,7 +180,7 @@ def test_the_autoscaler_knows_the_nodes_of_empty_pools() -> None:
 
 
 def test_machines_are_not_restarted_while_they_are_set_up() -> None:
-    """No node is ready without a network plugin, so checks are applied when there is one."""
+    """No node is ready without a network plugin, so checks are applied once there is one."""
     found = files(nodes=450, installer="cluster-api")
     assert "MachineHealthCheck" not in found["cluster.yaml"] + found["machines.yaml"]
     checks = documents(found["health-checks.yaml"], "MachineHealthCheck")
@@ -209,7 +209,7 @@ def test_only_training_machines_boot_with_the_drivers_of_gpus() -> None:
 
 @pytest.mark.parametrize("installer", ["kubeadm", "cluster-api"])
 def test_pods_use_the_dns_cache_address_that_kubelets_get(installer: str) -> None:
-    """Whatever the mode of kube-proxy is: https://github.com/kubernetes/dns/issues/682."""
+    """This holds in every mode of kube-proxy: https://github.com/kubernetes/dns/issues/682."""
     found = files(nodes=1200, installer=installer)
     own = "".join(text for path, text in found.items() if not path.startswith("kubernetes/"))
     assert "clusterDNS:" in own
@@ -287,7 +287,7 @@ def test_an_upgrade_keeps_what_kubelets_of_training_nodes_have() -> None:
 
 
 def test_every_installer_configures_nodes_with_the_same_numbers() -> None:
-    """Kernel, kubelet, API server and etcd: a number of kubeadm's files is in those of the others."""
+    """Each number for kernel, kubelet, API server and etcd in kubeadm's files is also in those of other installers."""
     kubeadm, spray, capi = (files(nodes=1200, installer=one) for one in ("kubeadm", "kubespray", "cluster-api"))
     text = {name: "".join(found.values()) for name, found in (("spray", spray), ("capi", capi))}
     kernel = re.findall(r"(?m)^[a-z]\S+ = (\d+)$", kubeadm["sysctl/99-kubernetes-training.conf"])

@@ -157,7 +157,7 @@ def test_pools_hold_all_nodes_and_stay_under_the_limit(nodes: int, spot: int, zo
     [("eks", 20, [8, 8, 4]), ("aks", 20, [8, 8, 4]), ("eks", 100, [34, 33, 33])],
 )
 def test_zones_hold_as_many_whole_jobs_as_the_whole_cluster(cloud: str, nodes: int, zones: list[int]) -> None:
-    """Seven, seven and six nodes run three jobs of four; twenty have room for five."""
+    """Zones of seven, seven and six nodes run three jobs of four nodes; twenty nodes together would run five."""
     wanted = intent.with_defaults(cloud, {"nodes": nodes})
     found = {zone: sum(pool.nodes for pool in split(wanted) if pool.zones == (zone,)) for zone in wanted.zones}
     assert list(found.values()) == zones
@@ -223,7 +223,7 @@ def test_a_range_that_must_be_kept_is_kept() -> None:
 
 
 def test_too_little_address_space_is_refused_with_the_nearest_possible_answer(here: Path) -> None:
-    """By the command, which writes nothing."""
+    """The command refuses it, and writes nothing."""
     Path("intent.yaml").write_text("nodes: 5000\nnetwork:\n  range: 10.0.0.0/22\n")
     code, _, err = run("eks", "--intent", "intent.yaml")
     assert code == 2
@@ -421,7 +421,7 @@ def test_the_same_intent_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("cloud", "most"), [("eks", 100_000), ("gke", 65_000), ("aks", 5_000), ("ack", 15_000)])
 def test_more_nodes_than_a_cluster_may_have_are_refused_at_once(cloud: str, most: int) -> None:
-    """Nothing grows with a number that somebody writes."""
+    """Time and memory must not grow with a number that somebody writes."""
     assert intent.with_defaults(cloud, {"nodes": most}).asked == most
     with pytest.raises(ConfigError, match="nodes: 4,294,967,296 are too many: a cluster has up to"):
         intent.with_defaults(cloud, {"nodes": 1 << 32})

@@ -273,7 +273,7 @@ def test_an_intent_read_from_generated_files_gives_the_same_files(
 def test_code_without_its_intent_gives_almost_every_field(
     cloud: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the intent beside it; kubeadm's files name no zones, which queues of Kueue do."""
+    """The intent is deleted first; kubeadm's files name no zones, but Kueue's queues do."""
     wanted = intent.with_defaults(cloud, WANTED[1])
     written({path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}, tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -220,7 +220,7 @@ def test_an_autoscaler_in_another_cluster_has_no_alerts() -> None:
 
 
 def test_no_alert_fires_forever_or_never() -> None:
-    """CoreDNS labels the zone of its server block, which is the root; shards and followers see a part of it all."""
+    """CoreDNS labels the zone of its server block, the root zone; shards and followers see only a part."""
     for cloud in CLOUDS:
         for query in queries(made(cloud)):
             assert "absent(" not in query
@@ -267,6 +267,6 @@ def test_idle_gpu_metrics_are_not_attributed_to_the_exporter_pod() -> None:
 
 
 def test_targets_that_do_not_answer_are_not_scraped() -> None:
-    """A target that is always down would keep MetricsMissing firing."""
+    """A target that is always down would keep the alert MetricsMissing firing."""
     assert values(made("gke"))["coreDns"] == {"enabled": False}
     assert "coreDns" not in values(made("eks"))

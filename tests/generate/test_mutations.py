@@ -1052,7 +1052,7 @@ def test_common_additions_cause_no_finding(name: str) -> None:
 def test_an_invalid_mistake_definition_is_reported_with_its_place(
     cluster: str, change: dict[str, object], message: str
 ) -> None:
-    """At the line of the rule that carries it."""
+    """The place is the line of the rule file that lists the mistake."""
     carrier = next(one for one in MISTAKES if one.number is not None)
     (rule,) = rules.by_name(rules.load(), [carrier.rule])
     with pytest.raises(AssertionError) as caught:

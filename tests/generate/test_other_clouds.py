@@ -148,7 +148,7 @@ def test_wrong_clouds_are_refused(
 
 
 def test_spot_is_not_compared_with_on_demand() -> None:
-    """No spot price of p5 is known: GKE's spot price won against AWS' price on demand."""
+    """No spot price of p5 is known, so GKE's spot price once beat AWS' on-demand price."""
     wanted = intent.with_defaults("eks", {"nodes": 100, "spot": {"share": 80}})
     text = other_clouds.summary(wanted, other_clouds.on_clouds(wanted, ["eks", "gke"]))
     assert "is cheapest on" not in text

@@ -194,7 +194,7 @@ def test_parts_can_be_added_to_and_removed_from_a_generated_cluster(cloud: str, 
 
 
 def test_added_manifests_select_the_nodes_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The device plugin selected a label of generated pools: it had no node, and check was content."""
+    """Once, the device plugin selected a label of generated pools: it ran on no node, and check found nothing."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "main.tf").write_text(
         'resource "aws_eks_cluster" "main" {\n  name = "ml"\n  version = "1.35"\n}\n\n'

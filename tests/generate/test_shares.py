@@ -52,13 +52,16 @@ def test_rounding_to_whole_jobs_never_lowers_the_number_of_jobs(
     ],
 )
 def test_the_usual_job_fits_into_the_share_of_a_queue_flavor(totals: list[int], together: int, jobs: list[int]) -> None:
-    """Kueue stops nothing for a job that does not: by percent, no share of a pool of 100 had room for one of 100."""
+    """Kueue does not refuse a larger job.
+
+    Percentages of a pool of 100 left no room for a job of 100.
+    """
     found = zip(*apportioned_in_jobs(totals, [60, 40], together), strict=True)
     assert [sum(part // together for part in own) for own in found] == jobs
 
 
 def test_queue_quotas_of_a_small_cluster_equal_its_readme() -> None:
-    """Four nodes in one zone and three in two others: rounding in each zone by itself gave the first team 7 of 10."""
+    """With four, three and three nodes in three zones, rounding per zone gave the first team 7 of 10."""
     files = generate(intent.with_defaults("eks", {"nodes": 10, "job": {"nodes": 4}})).files
     objects = yaml.safe_load_all(files["kubernetes/kueue.yaml"])
     queues = {found["metadata"]["name"]: found for found in objects if found["kind"] == "ClusterQueue"}
@@ -74,7 +77,10 @@ def test_queue_quotas_of_a_small_cluster_equal_its_readme() -> None:
 
 @pytest.mark.parametrize(("teams", "job"), [(1, 64), (2, 64), (4, 64), (5, 64), (7, 64), (8, 32)])
 def test_the_usual_job_fits_into_the_share_of_each_team(teams: int, job: int) -> None:
-    """By hand: 500 nodes, of which 8 teams have 60 each; a launcher beside 64 of 64 workers would have no room."""
+    """By hand: 8 teams have 60 of 500 nodes each.
+
+    With 64 of 64 workers, the launcher would have no room.
+    """
     given = {"nodes": 500, "teams": [{"name": f"t{i}", "share": 100 // teams} for i in range(teams)]}
     assert intent.with_defaults("eks", given).job_nodes == job
 

@@ -152,7 +152,7 @@ def test_a_small_cluster_grows_by_flags(tmp_path: Path, monkeypatch: pytest.Monk
 def test_an_intent_with_other_machines_starts_small_too(
     more: str, small: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Machines are chosen in an intent only: with 20 of CPUs it had 2,900 lines."""
+    """Machines are chosen in an intent only; such an intent with 20 CPU nodes once gave 2,900 lines."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.yaml").write_text(f"nodes: 20\nmachines: [c7i.8xlarge]\n{more}")
     assert CliRunner().invoke(command, ["eks", "--intent", "own.yaml"]).exit_code == 0
@@ -168,7 +168,7 @@ def test_gpus_are_whole_unless_sharing_is_chosen() -> None:
 
 
 def test_gpu_networks_of_gke_are_a_part_that_the_cluster_is_made_for() -> None:
-    """A cluster that begins without multi-networking can never have it."""
+    """A cluster created without multi-networking can never get it."""
     few, more = made("gke", "gpu").files, made("gke", "gpu", "fabric").files
     assert b"enable_multi_networking = true" in few["cluster.tf"]
     assert b"additional_node_network_configs" not in few["node_pools.tf"]
@@ -187,7 +187,7 @@ def ranges_of(output: Output) -> set[bytes]:
 
 @pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
 def test_no_range_changes_when_a_cluster_grows(cloud: str) -> None:
-    """A larger count, or storage that takes a range of its own, moved every range after it: Terraform replaced all."""
+    """Once, a larger count or storage with its own range moved every later range, and Terraform replaced everything."""
     first = ranges_of(made(cloud, "gpu"))
     assert len(first) >= 3
     for given in ({"nodes": 300, **ALONE, "parts": ["storage"]}, {"nodes": 800}):

@@ -273,7 +273,7 @@ def test_a_pause_after_each_deletion_is_named(
     flags: tuple[str, ...], nodes: int, headline: str | None, fixed: set[str],
     write: Write,
 ) -> None:  # fmt: skip
-    """The pause is what is wrong, not the batch: that is judged as if there were a batch in each loop."""
+    """The pause is the fault, not the batch, which is judged as if every loop deleted one."""
     folder = write({"autoscaler.yaml": DEPLOYMENT.format(image=UPSTREAM, lines=lines(*flags))})
     config = Config(nodes={"": nodes})
     found = [one.message for one in linter.run(Tree(["."]), config).findings if one.rule == "delay-after-delete"]
@@ -285,7 +285,7 @@ def test_a_pause_after_each_deletion_is_named(
 
 @pytest.mark.parametrize("image", [f"{UPSTREAM.rpartition(':')[0]}:latest", "k8s.gcr.io/cluster-autoscaler:v1.24.0"])
 def test_a_flag_unknown_to_the_autoscaler_version_is_not_added(image: str, write: Write) -> None:
-    """An autoscaler that does not know a flag does not start."""
+    """An autoscaler with an unknown flag does not start."""
     write({"autoscaler.yaml": DEPLOYMENT.format(image=image, lines=lines("--max-nodes-total=9000"))})
     outcome = fix.fix(["."], Config(nodes={"": 3000}), rules=("deletion-limited-by-qps",))
     assert not outcome.files
@@ -321,7 +321,7 @@ module "gke" {
 def test_an_autoscaler_cap_is_compared_only_with_written_sizes(
     size: str, nodes: dict[str, int], severity: str | None, check: Check
 ) -> None:
-    """The module's default of 100 nodes a zone is nobody's wish."""
+    """The module's default of 100 nodes per zone is not a size that somebody chose."""
     found = check({"main.tf": PROVISIONED.replace("SIZE", size)}, Config(nodes=nodes)).findings
     assert {f.rule: f.severity.word for f in found}.get("auto-provisioning-limits-low") == severity
 

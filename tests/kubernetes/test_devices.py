@@ -85,12 +85,12 @@ EXACT = "exactly: {deviceClassName: gpu.nvidia.com, count: 8}"
     ],
 )  # fmt: skip
 def test_device_claims_count_gpus(read: Read, request_: str, api: str, gpus: int) -> None:
-    """Each request of a claim counts its devices, of which only whole cards are GPUs."""
+    """Each request of a claim counts its devices; only whole cards are GPUs."""
     assert known(pods(read, claim(request_, api), JOB).gpus) == gpus
 
 
 def test_claimed_gpu_slices_count_as_shared_gpus(read: Read) -> None:
-    """A slice of a card is no whole one, and is known to be shared."""
+    """A slice of a card is not a GPU, and counts as shared."""
     found = pods(read, claim("exactly: {deviceClassName: mig.nvidia.com}"), JOB)
     assert (known(found.gpus), found.shares) == (0, True)
 
@@ -107,14 +107,14 @@ def test_claimed_gpu_slices_count_as_shared_gpus(read: Read) -> None:
     ],
 )  # fmt: skip
 def test_an_unknown_gpu_count_of_a_claim_has_a_reason(read: Read, documents: tuple[str, ...], reason: str) -> None:
-    """A claim that does not say how many GPUs it is leaves their number unknown, with the reason."""
+    """A claim that does not say how many GPUs it has leaves the number unknown, with the reason."""
     gpus = pods(read, *documents, JOB).gpus
     assert isinstance(gpus, Unknown)
     assert gpus.reason == reason
 
 
 def test_custom_device_classes_are_recognized_by_their_driver(read: Read) -> None:
-    """A class of one's own counts by the driver that its selectors name."""
+    """A custom class counts by the driver that its selectors name."""
     own = device_class("fast", "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'")
     asked = claim("exactly: {deviceClassName: fast, count: 8}")
     found = pods(read, own, asked, JOB)
@@ -122,7 +122,7 @@ def test_custom_device_classes_are_recognized_by_their_driver(read: Read) -> Non
 
 
 def test_resources_mapped_to_a_device_class_count_as_gpus(read: Read) -> None:
-    """A resource that a class gives its name to, and the one that each class has, are GPUs."""
+    """GPUs are a resource that a class names in extendedResourceName, and the implicit resource of each class."""
     own = device_class("fast", "device.driver == 'gpu.nvidia.com'", "extendedResourceName: example.com/h100")
     asked = JOB.replace("claims: [{name: gpus}]", "limits: {example.com/h100: 8}").replace(
         "      resourceClaims:\n        - {name: gpus, resourceClaimTemplateName: gpus}\n", ""
@@ -134,7 +134,7 @@ def test_resources_mapped_to_a_device_class_count_as_gpus(read: Read) -> None:
 
 
 def test_one_resource_claim_is_shared_by_all_pods(read: Read) -> None:
-    """A ResourceClaim is allocated once, so several pods of it have no number of their own; one pod has it."""
+    """A ResourceClaim is allocated once: a single pod holds its GPUs, several pods share them."""
     shared = JOB.replace("resourceClaimTemplateName", "resourceClaimName")
     text = """
 apiVersion: resource.k8s.io/v1
@@ -154,7 +154,7 @@ spec:
 
 
 def test_claims_in_the_same_folder_are_preferred(read: Read) -> None:
-    """Two overlays may have a claim of the same name; each job gets that of its own folder."""
+    """Two overlays may have a claim of the same name; each job gets the one in its folder."""
     files = {
         "a/job.yaml": claim(EXACT) + "\n---\n" + JOB,
         "b/job.yaml": claim(EXACT.replace("8", "4")) + "\n---\n" + JOB.replace("train}", "tune}"),
@@ -164,7 +164,7 @@ def test_claims_in_the_same_folder_are_preferred(read: Read) -> None:
 
 
 def test_claims_on_other_devices_do_not_hide_gpus(read: Read) -> None:
-    """Pods that ask a device plugin for GPUs may claim channels, network interfaces, and what is not in the code."""
+    """Pods that request GPUs from a device plugin may claim channels, network interfaces, or unknown devices."""
     asked = JOB.replace("claims: [{name: gpus}]", "limits: {nvidia.com/gpu: 8}")
     assert known(pods(read, asked).gpus) == 8
     domain = "apiVersion: resource.nvidia.com/v1beta1\nkind: ComputeDomain\nmetadata: {name: nccl}\nspec:\n  channel: {resourceClaimTemplate: {name: gpus}}\n"
@@ -172,7 +172,7 @@ def test_claims_on_other_devices_do_not_hide_gpus(read: Read) -> None:
 
 
 def test_claims_can_be_network_interfaces_of_a_fabric(read: Read) -> None:
-    """A claim on network interfaces is known to be one; of a claim that is not in the code nobody knows."""
+    """A claim on network interfaces counts as one; a claim outside of the code is unknown."""
     asked = JOB.replace("claims: [{name: gpus}]", "claims: [{name: gpus}]\n            limits: {nvidia.com/gpu: 8}")
     request = "exactly: {deviceClassName: mrdma.google.com, allocationMode: All}"
     assert known(pods(read, claim(request), asked).claims_fabric)

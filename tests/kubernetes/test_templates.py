@@ -319,7 +319,7 @@ def test_a_chart_without_its_own_image_is_not_rendered(image: str, check: Check)
 
 
 def test_a_chart_that_may_be_deployed_is_not_judged_by_its_defaults(check: Check) -> None:
-    """The text of an ApplicationSet names the chart, in a way that kcheck does not follow."""
+    """The text of an ApplicationSet names the chart in a way that kcheck does not follow."""
     several = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: a}\nspec: {charts: train}\n"
     (one,) = check({**TRAIN, "a.yaml": several}).judged.skipped
     assert one.reason.endswith("was not rendered: something in the tree may deploy it with other values")

@@ -160,7 +160,10 @@ def test_the_concise_format_has_one_line_per_finding(report: Report) -> None:
 
 
 def test_rdjson_contains_safe_fixes_as_suggestions(report: Report) -> None:
-    """https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto: columns are bytes, ends exclusive."""
+    """Columns count bytes, and ends are exclusive.
+
+    See https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto.
+    """
     data = json.loads(report.render("rdjson"))
     assert data["source"]["name"] == "kcheck"
     assert [one["code"]["value"] for one in data["diagnostics"]] == [finding.rule for finding in report.findings]

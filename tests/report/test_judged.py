@@ -108,7 +108,7 @@ def test_an_unjudged_cluster_is_named_with_its_missing_input() -> None:
 
 
 def test_inputs_that_a_cluster_needs_are_counted_once(write: Write) -> None:
-    """The one that its nodes need stands in the line above; the others are listed."""
+    """The input that its nodes need is in the line above; the others are listed."""
     write({"main.tf": GROUP})
     lines = iter(text("check", ".").splitlines())
     assert any(line.startswith("1 cluster checked in part: main.tf:3 needs var.most (") for line in lines)
@@ -221,7 +221,7 @@ def test_an_input_is_counted_once_for_all_checks_waiting_for_it() -> None:
 
 
 def test_a_missing_input_is_never_placed_inside_kcheck(write: Write) -> None:
-    """Inputs that a skeleton asks for are placed at the call."""
+    """Inputs that a skeleton needs are placed at the call."""
     write({"main.tf": MODULE})
     data = check("--info")
     assert data["inputs"]
@@ -246,7 +246,7 @@ module "eks" {
 
 
 def test_an_unread_file_is_reported_in_an_irrelevant_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with nothing but an encrypted manifest is not one that has nothing relevant."""
+    """A folder with only an encrypted manifest is not a folder without anything relevant."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_bytes(b"\0GITCRYPT\0abc")
     result = CliRunner().invoke(cli, ["check", "."])
@@ -255,7 +255,7 @@ def test_an_unread_file_is_reported_in_an_irrelevant_folder(tmp_path: Path, monk
 
 
 def test_a_cluster_without_waiting_checks_still_names_its_var_file(tree: Path) -> None:
-    """`--select` leaves no check that needs the pools; how to give them is said all the same."""
+    """No check selected by `--select` needs the pools, but the report still says how to set them."""
     assert tree.is_dir()
     assert "set it with --var-file infra/envs/prod.tfvars" in text("check", ".", "--select", "docker-hub-image")
 
@@ -468,7 +468,7 @@ def test_modules_without_a_cluster_are_not_named(call: str, write: Write) -> Non
 
 
 def test_an_untyped_variable_is_given_by_a_var_file(write: Write) -> None:
-    """Terraform takes what its flag --var gives to such a variable for a text."""
+    """Terraform reads the value of its flag --var for such a variable as text."""
     cluster = 'resource "google_container_cluster" "c" {\n  name = "c"\n  location = "europe-west4"\n  initial_node_count = var.n\n}\n'
     write({"main.tf": f'variable "n" {{}}\n{cluster}'})
     assert "set it with --var-file FILE" in text("check", ".")

@@ -158,7 +158,7 @@ def test_the_spot_taint_of_aks_is_known(check: Check) -> None:
 
 
 def test_one_untolerated_taint_gives_only_one_finding(check: Check) -> None:
-    """The plugin counts as installed, and takes nothing of the nodes that it is kept from."""
+    """The plugin counts as installed, and uses nothing on nodes that it cannot run on."""
     found = names(check({"main.tf": POOL, "agent.yaml": agent(*PLUGIN)}))
     assert not {"gpu-without-device-plugin", "gpu-without-toleration", "pod-matches-no-pool"}.intersection(found)
 

@@ -123,7 +123,7 @@ INDEXED = GANG.replace("spec:\n  completions", "spec:\n  completionMode: Indexed
 
 
 def test_a_pool_too_small_for_claimed_gpus_is_reported(check: Check) -> None:
-    """A pool that is smaller than the job which claims its GPUs is found."""
+    """The pool is smaller than the job that claims its GPUs."""
     assert "pool-below-job" in names(check({"main.tf": CLUSTER, "job.yaml": CLAIM + JOB}))
 
 
@@ -157,7 +157,7 @@ def test_a_pod_that_claims_all_gpus_gets_a_node_of_its_own(read: Read) -> None:
     ],
 )
 def test_karpenter_ignores_claims_by_default(check: Check, version: str, settings: str, told: bool) -> None:
-    """Karpenter adds nodes for claims from 1.14 on, if it is told to."""
+    """Karpenter adds nodes for claims since 1.14, if a flag enables it."""
     chart = KARPENTER.replace("VERSION", version).replace("SETTINGS", settings)
     pool = """
 apiVersion: karpenter.sh/v1
@@ -186,7 +186,7 @@ spec:
     ],
 )
 def test_kueue_counts_claims_by_its_mappings(check: Check, configuration: str, resource: str, told: bool) -> None:
-    """The GPUs of a claim need a quota for the resource that their class is mapped to; without configuration nobody knows."""
+    """A claim's GPUs need a quota for the resource that their class maps to; without configuration that is unknown."""
     job = JOB.replace("LABEL", "kueue.x-k8s.io/queue-name").replace(
         "  name: train\n", "  name: train\n  namespace: default\n", 1
     )
@@ -203,7 +203,7 @@ def test_kueue_counts_claims_by_its_mappings(check: Check, configuration: str, r
     ],
 )
 def test_a_pod_group_gives_the_size_of_its_gang(check: Check, policy: str, told: set[str]) -> None:
-    """A gang of Kubernetes' own scheduler has the size that its PodGroup says; the policy basic is none."""
+    """The PodGroup of Kubernetes' own scheduler sets the size of its gang; the policy basic is no gang."""
     result = check({"main.tf": CLUSTER, "job.yaml": GROUP.replace("POLICY", policy) + INDEXED})
     assert {"gang-missing", "gang-smaller-than-job", "native-gang-ignored"} & {
         one.rule for one in result.findings if one.severity > Severity.INFO
@@ -212,7 +212,7 @@ def test_a_pod_group_gives_the_size_of_its_gang(check: Check, policy: str, told:
 
 @pytest.mark.parametrize(("version", "severity"), [("1.35", "warning"), ("1.36", "info")])
 def test_the_native_gang_of_a_job_needs_a_kubernetes_version(check: Check, version: str, severity: str) -> None:
-    """schedulingGroup came with 1.36, behind a gate that is off."""
+    """schedulingGroup exists since 1.36, behind a feature gate that is off by default."""
     files = {
         "main.tf": CLUSTER.replace("1.36", version),
         "job.yaml": GROUP.replace("POLICY", "{gang: {minCount: 64}}") + INDEXED,
@@ -223,7 +223,7 @@ def test_the_native_gang_of_a_job_needs_a_kubernetes_version(check: Check, versi
 
 @pytest.mark.parametrize(("gates", "told"), [("GenericWorkload=true", False), ("GangScheduling=true", True)])
 def test_feature_gates_are_read_from_a_self_managed_control_plane(check: Check, gates: str, told: bool) -> None:
-    """kubeadm's configuration says which gates its API server has."""
+    """kubeadm's configuration has the feature gates of its API server."""
     kubeadm = f"""
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration

@@ -119,7 +119,7 @@ def undecided(result: Result) -> set[str]:
 
 
 def test_a_kustomize_patch_is_not_judged_as_a_job(check: Check) -> None:
-    """It only changes parts of a job, which is judged where it is whole."""
+    """The patch changes only parts of a job, which is judged where it is complete."""
     patch = NVIDIA.replace("          image: quay.io/example/train:1\n", "")
     assert not found(check({"patch.yaml": patch}, LARGE))
 
@@ -208,7 +208,7 @@ def test_the_number_of_processes_comes_from_the_command(command: str, rule: str 
 
 
 def test_accelerators_of_other_vendors_have_several_cores(check: Check) -> None:
-    """A card of AWS Neuron has two cores, each with a process of its own."""
+    """An AWS Neuron card has two cores, each with a process of its own."""
     neuron = JOB.replace("RESOURCE", "aws.amazon.com/neuron").replace("torchrun,", "torchrun, --nproc_per_node=16,")
     assert "slots-do-not-match-gpus" not in found(check({"job.yaml": neuron}))
 
@@ -225,7 +225,7 @@ def test_the_default_of_one_slot_is_reported(launch: str, fires: bool, check: Ch
 
 
 def test_only_mpi_v2beta1_launchers_are_told_to_wait(check: Check) -> None:
-    """The operators of v1 have no such field: their launchers wait in an init container."""
+    """v1 operators have no such field: their launchers wait in an init container."""
     for version, fires in (("v1", False), ("v2beta1", True)):
         text = MPI.replace("VERSION", version).replace("LAUNCH", "train")
         rules = found(check({"job.yaml": f"{CLUSTER}---{text}"}))
@@ -296,7 +296,7 @@ def test_serving_pods_of_one_model_can_be_a_gang(kind: str, rule: str | None, ch
     [("team", "error"), (".", "error"), ("other", None), ("team/jobs/deep", None)],
 )
 def test_a_queue_missing_next_to_other_queues_is_reported(folder: str, severity: str | None, check: Check) -> None:
-    """A repository of examples has queues of other examples, which say nothing."""
+    """In a repository of examples, queues of other examples do not matter."""
     files = {"team/jobs/job.yaml": QUEUED, f"{folder}/queue.yaml": LOCAL_QUEUE.replace("NAME", "production")}
     assert found(check(files)).get("queue-missing") == severity
 
@@ -418,7 +418,7 @@ def test_hook_jobs_deleted_by_their_tool_are_not_reported(mark: str, told: bool,
 
 
 def test_azure_sizes_have_gpus(check: Check) -> None:
-    """So that what pods ask for decides where they land."""
+    """Requests of pods decide where they land only if the GPUs of the nodes are known."""
     terraform = """
 resource "azurerm_kubernetes_cluster" "main" {
   name = "train"
@@ -438,7 +438,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 @pytest.mark.parametrize("nodes", [0, 16, 1000])
 def test_a_pool_that_holds_its_job_is_large_enough_at_any_target(nodes: int, check: Check) -> None:
-    """What is asked of a smaller cluster says nothing of the size of the pool."""
+    """A smaller target says nothing about the size of the pool."""
     text = NVIDIA.replace("16", "128")
     result = check({"all.yaml": f"{CLUSTER}---{text}"}, Config(nodes={"": nodes} if nodes else {}))
     assert "pool-below-job" not in found(result)
@@ -446,7 +446,7 @@ def test_a_pool_that_holds_its_job_is_large_enough_at_any_target(nodes: int, che
 
 @pytest.mark.parametrize(("pods", "told"), [(128, False), (200, True)])
 def test_several_pools_together_can_hold_a_job(pods: int, told: bool, check: Check) -> None:
-    """Its pods go to any pool that takes them."""
+    """Pods of a job go to any pool that accepts them."""
     terraform = """
 resource "azurerm_kubernetes_cluster" "main" {
   name = "train"
@@ -472,7 +472,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 
 
 def test_the_finding_names_the_job_without_room(check: Check) -> None:
-    """A larger one has room in another pool, whose nodes have fewer GPUs."""
+    """A larger job has room in another pool, whose nodes have fewer GPUs."""
     other = "  - {name: small, instanceType: g5.12xlarge, minSize: 0, maxSize: 128}\n"
     jobs = [
         NVIDIA.replace("generateName: train-", f"name: {name}").replace("16", pods).replace(": 8}", f": {gpus}}}")
@@ -514,7 +514,7 @@ spec:
 
 
 def test_a_launcher_kept_off_the_gpu_pool_does_not_hide_its_workers(check: Check) -> None:
-    """It runs on another pool; the pool of its workers is too small for them all the same."""
+    """The launcher runs on another pool; the workers' pool is too small all the same."""
     tainted = CLUSTER.replace("128}", "8, taints: [{key: nvidia.com/gpu, effect: NoSchedule}]}")
     (finding,) = (
         one for one in check({"all.yaml": f"{tainted}---{LAUNCHED}"}).findings if one.rule == "pool-below-job"
@@ -551,7 +551,7 @@ def test_pods_with_anti_affinity_take_one_node_each(check: Check) -> None:
     ("pods", "nodes", "severity"), [(8, 0, "info"), (9, 0, "warning"), (33, 0, "warning"), (8, 1000, "warning")]
 )
 def test_a_job_of_few_pods_with_many_gpus_is_graded_by_gpus(pods: int, nodes: int, severity: str, check: Check) -> None:
-    """The end of 72 GPUs by one fault is worth more than one of a few."""
+    """One fault that ends 72 GPUs costs more than one that ends a few."""
     text = NVIDIA.replace("16", str(pods)).replace("  completions", "  backoffLimit: 0\n  completions")
     assert (
         found(check({"job.yaml": text}, Config(nodes={"": nodes} if nodes else {})))["restart-policy-never-resumes"]

@@ -161,7 +161,7 @@ OLD = 'resource "aws_eks_cluster" "main" {\n  name    = "train"\n  version = "VE
 
 @pytest.mark.parametrize(("names", "also"), [("ab", [0, 0]), ("abcd", [3])])
 def test_errors_with_the_same_remedy_are_printed_once(names: str, also: list[int], write: Write) -> None:
-    """Versions that are too old in many clusters are one thing to do."""
+    """Old versions in many clusters need one and the same action."""
     write({f"{name}/main.tf": OLD.replace("VERSION", "1.27" if name < "c" else "1.26") for name in names})
     own = found("unsupported-kubernetes")
     assert [len(one.also) for one in merging.merge_repeated(own)] == also
@@ -169,7 +169,7 @@ def test_errors_with_the_same_remedy_are_printed_once(names: str, also: list[int
 
 
 def test_errors_with_different_remedies_are_printed_separately(write: Write) -> None:
-    """A range that is full has numbers of its own, and is looked at alone."""
+    """A full range has numbers of its own, and needs its own action."""
     subnets = MODULES.replace('cidr = "10.0.0.0/16"', 'cidr = "10.NUMBER.0.0/16"').replace('"10.0.', '"10.NUMBER.')
     write({f"{number}/main.tf": subnets.replace("NUMBER", number) for number in "123"})
     own = found("subnet-too-small")
@@ -187,14 +187,14 @@ def test_images_in_one_file_are_merged_into_one_finding(write: Write) -> None:
 
 @pytest.mark.parametrize(("copies", "findings"), [(2, 2), (3, 1)])
 def test_findings_in_many_copies_of_a_file_are_merged(copies: int, findings: int, write: Write) -> None:
-    """Two of them may well be environments."""
+    """Two copies may well be environments."""
     write({f"lesson-{i}/pods.yaml": PODS for i in range(copies)})
     assert len(found("retired-registry")) == findings
 
 
 @pytest.mark.parametrize(("files", "findings"), [(7, 7), (8, 1)])
 def test_equal_findings_in_many_files_of_one_name_are_merged(files: int, findings: int, write: Write) -> None:
-    """Recipes that were adapted from one template are one cause; a few may be environments."""
+    """Recipes adapted from one template have one cause; a few may be environments."""
     write({f"recipe-{i}/pods.yaml": f"# recipe {i}{PODS}" for i in range(files)})
     assert len(found("retired-registry")) == findings
 
@@ -206,7 +206,7 @@ def check(*flags: str) -> list[dict[str, object]]:
 
 
 def test_a_baseline_knows_each_part_of_a_merged_finding(write: Write) -> None:
-    """Also one that was written when each was a finding of its own."""
+    """This includes a baseline written when each part was a finding of its own."""
     folder = write({"main.tf": MODULES})
     CliRunner().invoke(cli, ["baseline", "."], catch_exceptions=False)
     path = folder / "kcheck-baseline.json"

@@ -144,7 +144,7 @@ def test_sleeping_containers_need_no_shared_memory(command: str, told: bool, che
     ],
 )
 def test_the_default_size_of_an_uncalled_module_is_not_judged(more: str, told: bool, check: Check) -> None:
-    """Its size is a default for those who call it elsewhere."""
+    """Its size is a default for callers elsewhere."""
     found = rules_of(check({"main.tf": LIBRARY.replace("REQUIRED\n", "") + more}))
     assert ("single-large-pool" in found) == told
     assert ("slow-upgrades" in found) == told
@@ -201,7 +201,7 @@ spec:
 
 
 def test_pulls_of_an_unknown_number_of_nodes_are_undecided(check: Check) -> None:
-    """No line says that one of 100 pulls is needed; the number of nodes is named as the input."""
+    """No line claims that one of 100 pulls is needed; the number of nodes is the missing input."""
     result = check({"agent.yaml": FEW})
     assert "docker-hub-image" not in rules_of(result)
     assert [one.rule for one in result.undecided if one.rule == "docker-hub-image"] == ["docker-hub-image"]
@@ -275,6 +275,6 @@ resource "aws_eks_node_group" "jobs" {
     ("machine", "nodes", "told"), [("m6i.large", 100, False), ("m6i.large", 101, True), ("g5.xlarge", 2, True)]
 )
 def test_only_quotas_missing_in_a_new_account_are_reported(machine: str, nodes: int, told: bool, check: Check) -> None:
-    """A few CPU nodes start in any account; no account has GPUs."""
+    """Any account can start a few CPU nodes, but a new one no GPUs."""
     code = ROOM.replace("TYPE", machine).replace("NODES", str(nodes))
     assert ("quota-needed" in rules_of(check({"main.tf": code}))) is told

@@ -144,7 +144,7 @@ def test_a_limit_with_a_cloud_name_works_in_every_rule(write: Write) -> None:
 
 
 def test_numbers_of_the_profiles_are_filled_into_why(write: Write) -> None:
-    """A hole is filled in on every page; a brace that is no name of a number stays."""
+    """A hole is filled in on every page; braces without the name of a number stay."""
     why = "EKS takes {limits.eks.cluster.nodes} nodes, waits {flags.scale-down-unneeded-time}; set {value: 5} and ${var.x}."
     write({PATH: f"{RULE}---\nwhy: '{why}'\n", "a.yaml": JOB})
     expected = "EKS takes 100,000 nodes, waits 10 minutes; set {value: 5} and ${var.x}."

@@ -203,7 +203,7 @@ def test_volcano_is_configured_in_terraform(actions: str, told: bool, check: Che
 
 @pytest.mark.parametrize(("least", "told"), [(64, "512"), (13, "104"), (12, None)])
 def test_volcano_counts_as_many_pods_as_the_gang_starts_with(least: int, told: str | None, check: Check) -> None:
-    """10 nodes that always run have 80 GPUs, times 1.2 are 96."""
+    """10 nodes that always run have 80 GPUs; 80 x 1.2 = 96."""
     conf = f'actions: "enqueue, allocate"\n{TIERS}'
     job = JOB.replace("minAvailable: 64", f"minAvailable: {least}")
     pool = POOL.replace("min_size     = 0", "min_size     = 10")
@@ -246,7 +246,7 @@ def test_the_agent_scheduler_of_volcano_schedules_no_jobs(check: Check) -> None:
     [(128, "", []), (129, "", ["128 at most"]), (129, "\n  cluster_autoscaling {\n    enabled = true\n  }", [])],
 )
 def test_quota_above_the_size_of_the_pools_is_reported(quota: int, more: str, told: list[str], check: Check) -> None:
-    """Where node auto-provisioning adds pools, nobody knows what the cluster can have."""
+    """Where node auto-provisioning adds pools, the size of the cluster is unknown."""
     terraform = f"""
 resource "google_container_cluster" "train" {{
   name                     = "train"

@@ -38,7 +38,7 @@ EXAMPLES = [
 @pytest.mark.medium
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_each_rule_finds_its_bad_example_and_accepts_its_good_one(rule: Rule, example: Example) -> None:
-    """It fires on `bad`, also where a value is unknown or null, is silent on `good`, and `fixed` is what fix makes."""
+    """A rule fires on `bad`, even with unknown values, is silent on `good`, and fix turns `bad` into `fixed`."""
     run = ExampleRun(rule, example)
     assert located(rule, run.failures()) == []
     assert [problem.message for problem in rule_examples.headline_failures(run.findings())] == []
@@ -52,14 +52,14 @@ def test_no_other_rule_fails_on_the_example_of_a_rule(rule: Rule, example: Examp
 
 
 def test_rules_name_no_cloud_in_limits() -> None:
-    """The profiles of other clouds are not read for them."""
+    """Profiles of other clouds are not read for such limits."""
     named = {path.split(".")[1] for rule in RULES for path in rule_words.places(rule) if path.startswith("limits.")}
     assert not named & set(owners())
 
 
 @pytest.mark.slow
 def test_rule_headlines_are_short() -> None:
-    """Half of them have no more than 12 words."""
+    """Half of them have at most 12 words."""
     runs = [ExampleRun(rule, example) for rule in RULES for example in rule.documentation.examples]
     assert median(len(finding.message.split()) for run in runs for finding in run.findings()) <= 12
 
@@ -89,7 +89,7 @@ def test_rule_fixes_keep_files_formatted(rule: Rule, example: Example, terraform
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize(("rule", "example"), FIXED)
 def test_git_apply_accepts_the_diff_of_every_rule_fix(rule: Rule, example: Example, newline: str, write: Write) -> None:
-    """With the line ends of Unix and of Windows; what is fixed has those that it had."""
+    """Files with Unix and Windows line ends are tested; a fixed file keeps its own."""
     folder = write({name: text.replace("\n", newline).encode() for name, text in example.bad.items()})
     nodes = {"": example.nodes} if example.nodes else {}
     config = replace(settings.load(["."]), nodes=nodes, price=parse_price(example.price))
@@ -152,7 +152,7 @@ module "gke" {
 
 @pytest.mark.parametrize(("size", "severity"), [("", "info"), (", max_count = 100", "error")])
 def test_a_finding_based_on_a_module_default_is_an_info(size: str, severity: str, write: Write) -> None:
-    """Nobody asked for 100 nodes a zone: the module did."""
+    """Nobody asked for 100 nodes per zone: they are the module's default."""
     write({"main.tf": DEFAULT_SIZED.replace('{ name = "a" }', f'{{ name = "a"{size} }}')})
     found = linter.run(Tree(["."]), settings.load(["."])).findings
     assert {f.rule: f.severity.word for f in found}["pod-range-too-small"] == severity

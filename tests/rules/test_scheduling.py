@@ -70,7 +70,7 @@ def found(result: Result) -> dict[str, str]:
     [("dedicated", True), ("nvidia.com/gpu", False), ("node.cilium.io/agent-not-ready", False)],
 )
 def test_taints_named_like_a_resource_are_tolerated_automatically(taint: str, refused: bool, check: Check) -> None:
-    """EKS runs ExtendedResourceToleration; taints of a node that starts go away."""
+    """EKS enables ExtendedResourceToleration; taints of starting nodes disappear."""
     assert (
         "gpu-without-toleration" in found(check({"main.tf": POOL.format(taint=taint), "job.yaml": job()}))
     ) == refused

@@ -106,7 +106,10 @@ def test_manifests_next_to_openshift_manifests_run_on_no_other_platform(check: C
 
 
 def test_an_unjudged_cluster_counts_as_one_of_several(check: Check) -> None:
-    """Folders by platform, each with a cluster and jobs of its own: what has no cluster is on none of the others."""
+    """Folders per platform have a cluster and jobs each.
+
+    Jobs in a folder without a cluster run on none of the others.
+    """
     tree = {"gke/main.tf": cluster("dev", taint=TAINT), "gke/jobs/a.yaml": job(), "ocp/b.yaml": job()}
 
     def found(files: dict[str, str]) -> set[str]:
@@ -256,7 +259,7 @@ def test_an_autoscaler_without_a_cluster_waits_for_the_cluster_size(check: Check
 
 
 def test_an_exhausted_budget_skips_the_same_jobs_for_all_checks(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first jobs are decided by all rules, the last ones by none that waits for the cluster."""
+    """All rules decide the first jobs; no rule that needs the cluster decides the last ones."""
     monkeypatch.setattr(rule_outcomes, "_BUDGET", 4)
     tree = {f"{name}/main.tf": cluster(name) for name in ("dev", "prod")}
     result = check(tree | {f"k8s/{i}.yaml": job() for i in range(3)})
@@ -272,7 +275,7 @@ def test_an_exhausted_budget_skips_the_same_jobs_for_all_checks(check: Check, mo
     [(10, True), (600, True), (601, False)],
 )
 def test_a_grace_period_is_decided_without_a_cluster_where_possible(check: Check, seconds: int, decided: bool) -> None:
-    """The autoscaler gives 600 seconds by default."""
+    """The autoscaler's default is 600 seconds."""
     result = check({"train.yaml": job(f"terminationGracePeriodSeconds: {seconds}")})
     assert bool(waiting(result, "grace-period-cut")) is not decided
 
@@ -378,7 +381,7 @@ def environments(**ranges: str) -> dict[str, str]:
     ids=["in the root", "beside it"],
 )
 def test_a_karpenter_pool_is_judged_in_each_environment(check: Check, files: dict[str, str]) -> None:
-    """400 nodes of p5 fit into the /16 of prod, and not into the 251 addresses of dev."""
+    """400 p5 nodes fit into the /16 of prod, but not into the 251 addresses of dev."""
     result = check(environments(dev="10.0.0.0/24", prod="10.1.0.0/16") | files)
     owners = [known(pool.cluster) for pool in result.world.inventory.pools]
     assert sorted(owner.environment for owner in owners if owner) == ["dev", "prod"]

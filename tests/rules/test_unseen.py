@@ -103,7 +103,7 @@ def test_the_efa_plugin_is_not_taken_for_a_gpu_plugin(image: str, found: int, ch
     ("chart", "found"), [("", 0), ('resource "helm_release" "x" {\n  name = "x"\n  chart = "velero"\n}\n', 1)]
 )
 def test_a_missing_device_plugin_may_be_installed_by_a_script(chart: str, found: int, check: Check) -> None:
-    """A repository whose scripts run `helm install gpu-operator` has manifests of other things."""
+    """Scripts of the repository run `helm install gpu-operator`, while its manifests are about other things."""
     main = """
 resource "azurerm_kubernetes_cluster" "main" {
   name = "train"
@@ -283,7 +283,7 @@ def test_upgrades_without_surge_nodes_are_judged_by_their_pace(value: str, words
 
 @pytest.mark.slow
 def test_azure_spot_pools_are_not_judged_for_upgrade_pace(check: Check) -> None:
-    """They are refused with max_surge and with max_unavailable."""
+    """Azure refuses max_surge and max_unavailable for spot pools."""
     spot = AKS.replace("  upgrade_settings", '  priority = "Spot"\n  upgrade_settings').replace(
         '    max_unavailable = "VALUE"\n', ""
     )

@@ -180,7 +180,7 @@ def test_the_target_is_divided_among_pools(
     [(1000, 10, 1200), (1000, 100, 300), (1000, 200, 250), (10, 10, 12), (0, 10, 0)],
 )
 def test_the_deletion_time_counts_loops_and_taints(nodes: int, batch: int, seconds: int) -> None:
-    """10 nodes every 10 s and 2 s to taint them: 1,000 nodes in 20 minutes at least."""
+    """10 nodes every 10 s and 2 s for their taints: 1,000 nodes take 20 minutes at least."""
     assert deletion.deletion_time(nodes, batch, 10, 5) == seconds
 
 
@@ -257,7 +257,7 @@ def test_a_pool_without_nodes_has_no_surge() -> None:
     ],
 )
 def test_the_pod_limit_of_eks_nodes_is_computed(name: str, custom: bool, pods: int, managed: int) -> None:
-    """The columns of the table of types in the facts; the managed cap is 110 below 30 vCPUs, 250 above."""
+    """The facts have a table of types with these columns; EKS' own cap is 110 below 30 vCPUs, else 250."""
     found, machine = machines.interfaces("eks", name), machines.machine("eks", name)
     assert found is not None
     assert machine is not None
@@ -267,7 +267,7 @@ def test_the_pod_limit_of_eks_nodes_is_computed(name: str, custom: bool, pods: i
 
 
 def test_a_node_without_pods_holds_one_interface() -> None:
-    """The example of Amazon's guide: two c5.large hold two interfaces of ten addresses, the third one."""
+    """In Amazon's guide, two c5.large with pods hold two interfaces of ten addresses each, one without pods one."""
     held = [eks.interface_addresses(3, 10, pods, 1) for pods in (1, 1, 0)]
     assert sum(held) == 50
 

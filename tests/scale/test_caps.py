@@ -176,7 +176,7 @@ def test_the_autoscaler_cap_silences_findings_above_it(flag: str, check: Check) 
 def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
     cores: int, headline: str | None, check: Check
 ) -> None:
-    """A node has at least one core, and no more than the largest machines: 603 nodes have 603 to 540,288."""
+    """A node has from one core to those of the largest machines: 603 nodes have 603 to 540,288."""
     files = eks(f"--cores-total=0:{cores}")
     code = files["main.tf"].replace('["m5.large"]', "var.types").replace('["p4d.24xlarge"]', "var.types")
     result = check(files | {"main.tf": 'variable "types" {}\n' + code})
@@ -186,7 +186,7 @@ def test_a_cap_on_cores_of_unknown_machines_is_compared_by_bounds(
 
 
 def test_nodes_requested_above_the_cap_are_judged(check: Check) -> None:
-    """Who asks for more nodes wants to know everything that is in their way."""
+    """Who asks for more nodes wants to know every obstacle."""
     found = rules_of(check(eks("--max-nodes-total=13"), Config(nodes={"": 600})))
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
 
@@ -211,13 +211,13 @@ def test_capacity_compares_the_cap_with_what_the_pools_may_have(write: Write) ->
 
 
 def test_fixed_pools_keep_their_size_under_a_cap(write: Write) -> None:
-    """The autoscaler takes no node of a pool that it does not scale: only the others shrink."""
+    """The autoscaler removes no node of a pool that it does not manage, so only the others shrink."""
     cluster = capacity(eks("--cores-total=0:1"), write)
     assert [one["needed"] for one in cluster["quotas"]] == [6]
 
 
 def test_quotas_are_listed_until_the_settings_declare_them(check: Check, write: Write) -> None:
-    """By the code of the console; at least so much where it is not known whether the nodes are spot."""
+    """Quotas have their code from the cloud's console; they are minima where it is unknown whether nodes are spot."""
     spot = 'variable "spot" {}\n' + EKS.replace("instance_types", "capacity_type = var.spot\n  instance_types", 1)
 
     def listed(files: dict[str, str]) -> list[str]:

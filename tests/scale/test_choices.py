@@ -112,7 +112,7 @@ def test_two_possible_images_give_two_possible_tags() -> None:
 
 
 def test_the_function_need_raises_a_plain_unknown_for_a_choice() -> None:
-    """Its branches are not those of what is computed of it."""
+    """The alternatives of the value are not those of a result computed from it."""
     choice = Either("why", branches=(Known(1, Origin(())), Known(2, Origin(()))))
     with pytest.raises(NotKnown) as raised:
         need(choice)

@@ -162,7 +162,7 @@ data:
 
 @pytest.mark.parametrize(("gpus", "fits"), [(8, True), (9, None), (32, None), (33, False)])
 def test_shared_gpus_count_as_several_slots(gpus: int, fits: bool | None, write: Write) -> None:
-    """A configuration of the cluster may be that of other nodes, so between both nothing is certain."""
+    """The configuration may belong to other nodes, so the number lies between both cases."""
     world, _ = read(write, GPU, job(f"{{nvidia.com/gpu: {gpus}}}") + SHARED)
     (template,) = world.inventory.workloads[0].templates
     assert world.pools.fit(template, world.inventory.pools[0]).fits is fits

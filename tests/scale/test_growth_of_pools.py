@@ -83,7 +83,7 @@ def test_whether_a_file_may_change_is_computed_once_per_subject(check: Check, mo
 
 @pytest.mark.medium
 def test_expressions_get_only_the_limits_that_they_name(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runtime copies all of them at the first use."""
+    """The CEL runtime copies all limits at their first use."""
     found = counted(cel, "activation", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(2)})
     every = rule_evaluator.limits_view("any", result.world)

@@ -177,7 +177,7 @@ LOCAL = queue().partition("---\n")[2]
 def test_a_queue_can_borrow_everything_its_cohorts_lend(
     above: list[tuple[str, str, str, str]], gives: int, write: Write
 ) -> None:
-    """Worked out by hand from Kueue's rules; the queue itself has 32."""
+    """Computed by hand from Kueue's rules; the queue itself has 32."""
     own = node("ClusterQueue", "research", "all", "nominalQuota: 32")
     found = of(write, own, *(node(*one) for one in above), LOCAL, job(1000))
     assert isinstance(found, Excess)

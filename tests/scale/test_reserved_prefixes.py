@@ -91,18 +91,18 @@ def test_reserved_prefixes_raise_the_lower_bound(write: Write) -> None:
 
 
 def test_prefixes_beyond_the_reservation_are_unknown(write: Write) -> None:
-    """10.0.0.0/24 has 15 whole prefixes, 7 nodes: 5 and 2 of an upgrade."""
+    """10.0.0.0/24 has 15 whole prefixes: enough for 5 nodes and 2 of an upgrade."""
     assert bounds(reserved("10.0.0.0/24"), 21, write)[:2] == ((5, 28), None)
 
 
 def test_single_addresses_use_what_reservations_leave(write: Write) -> None:
-    """10.0.0.0/23 and 10.0.2.0/24, 10.0.3.0/25 and more leave 10.0.3.240/28 and 15 broken ones: 1,019 - 992 = 27."""
+    """Six ranges leave 10.0.3.240/28 and 15 broken prefixes: 1,019 - 992 = 27 addresses."""
     ranges = ("10.0.0.0/23", "10.0.2.0/24", "10.0.3.0/25", "10.0.3.128/26", "10.0.3.192/27", "10.0.3.224/28")
     assert bounds(reserved(*ranges), 25, write)[:2] == ((25, 28), False)
 
 
 def test_manually_assigned_addresses_are_not_free(write: Write) -> None:
-    """10.0.2.0/23 is not free: 507 addresses, at best 15 x 33, and 10 x 48 at worst."""
+    """Without 10.0.2.0/23 there are 507 addresses: at best 15 x 33, at worst 10 x 48."""
     assert bounds(reserved("10.0.2.0/23", kind="explicit"), 8, write)[:2] == ((8, 13), False)
 
 

@@ -70,21 +70,21 @@ def said(text: str, write: Write, *flags: str) -> str:
 
 @pytest.mark.parametrize("flags", [(), ("--nodes", "1000")])
 def test_a_cluster_with_only_fargate_has_an_unknown_reach(flags: tuple[str, ...], write: Write) -> None:
-    """Each pod on Fargate takes an address of the profile's subnets, which may be few."""
+    """Each Fargate pod takes an address of the profile's subnets, which may be small."""
     output = said(FARGATE, write, *flags)
     assert "Not known: address space of the nodes (pods on Fargate (ci) are not counted). runners" in output
     assert "the first known wall is the node limit of the cluster, at 100,000." in output
 
 
 def test_a_removed_default_pool_does_not_count(write: Write) -> None:
-    """remove_default_node_pool deletes the pool that is named default-pool, although a block describes it."""
+    """remove_default_node_pool deletes the pool named default-pool, although a block describes it."""
     output = said(OLD_GKE, write)
     assert "old reaches the 1 node its pools may have; the first wall is the written maximum of the pools." in output
     assert "quotas that 1 node needs:" in output
 
 
 def test_a_default_pool_is_upgraded_with_surge_nodes_too(write: Write) -> None:
-    """GKE gives a cluster a /14: 1,024 blocks of 256, one of them for the node that an upgrade adds."""
+    """GKE gives a cluster a /14: 1,024 blocks of 256, one of them for the surge node."""
     write({"main.tf": DEFAULT_POOL})
     project = kcheck.load(".")
     (wall,) = (one for one in project.capacity(project.inventory.clusters[0]) if one.mechanism == "pod-range")
@@ -196,7 +196,7 @@ ZONES = "length(data.aws_availability_zones.here.names)"
 def test_a_subnet_of_known_length_has_a_known_size(
     count: str, cidr: str, nodes: tuple[int, int | None], write: Write
 ) -> None:
-    """A c5.large takes 20 addresses, a /24 has 251, an upgrade adds two nodes a zone."""
+    """A c5.large takes 20 addresses, a /24 has 251, and an upgrade adds two nodes per zone."""
     write({"main.tf": PARTLY_PLACED.format(count=count, cidr=cidr)})
     project = kcheck.load(".")
     walls = [one for one in project.capacity(project.inventory.clusters[0]) if one.mechanism == "subnet"]
@@ -248,7 +248,7 @@ resource "google_container_node_pool" "gpu" {
 
 
 def test_auto_provisioning_ends_at_its_accelerator_limit(write: Write) -> None:
-    """64 cards are eight nodes of the pool, beside the node of the default pool."""
+    """64 cards are eight nodes of that pool, in addition to the node of the default pool."""
     write({"main.tf": PROVISIONED})
     project = kcheck.load(".", nodes={"": 100})
     walls = project.capacity(project.inventory.clusters[0])

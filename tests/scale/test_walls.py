@@ -315,7 +315,7 @@ def test_a_raised_quota_moves_the_wall_and_a_hard_limit_does_not(capacity: Calla
 def test_clusters_that_share_a_subnet_grow_together(
     nodes: int, first: int, other: int, full: int, write: Write, capacity: Callable[..., dict[str, Any]]
 ) -> None:
-    """1,019 addresses are 50 nodes: each cluster gets a share by its target, as `check` says."""
+    """1,019 addresses hold 50 nodes: each cluster gets a share by its target, as in `check`."""
     second = eks(nodes=nodes).split('resource "aws_eks_cluster"')[1]
     more = f'resource "aws_eks_cluster"{second}'.replace('"main"', '"more"').replace('"cpu"', '"gpu"')
     more = more.replace("aws_eks_cluster.main", "aws_eks_cluster.more").replace('"train"', '"other"')
@@ -355,7 +355,7 @@ resource "google_container_node_pool" "cpu" {
 
 
 def test_existing_nodes_stay_below_a_core_limit(capacity: Callable[..., dict[str, Any]]) -> None:
-    """Eight nodes of four cores exist, whatever auto-provisioning may add; `check` says the same."""
+    """Eight nodes of four cores exist, whatever auto-provisioning may add; `check` agrees."""
     assert at(capacity(STANDING, "--nodes", "100"), "autoscaling") == 8
     assert "limits allow 8 of 100 nodes" in CliRunner().invoke(cli, ["check", ".", "--nodes", "100"]).stdout
 
@@ -430,7 +430,7 @@ def test_more_addresses_never_lower_a_wall_and_more_pods_never_raise_it(
 @pytest.mark.medium
 @given(SIZES, st.data(), st.integers(1, 200), st.integers(0, 200), st.integers(0, 70_000))
 def test_ranges_contain_the_exact_number(sizes: list[int], data: st.DataObject, low: int, more: int, room: int) -> None:
-    """Whatever the hidden sizes and demands are, the wall lies between the bounds worked out without them."""
+    """For any hidden sizes and demands, the wall lies between the bounds computed without them."""
     pools = range(len(sizes))
     hidden = data.draw(st.sets(st.sampled_from(pools)))
     surges = data.draw(st.lists(st.integers(0, 5), min_size=len(sizes), max_size=len(sizes)))
@@ -513,7 +513,7 @@ def test_the_quotas_needed_for_the_target_are_listed(capacity: Callable[..., dic
 
 
 def test_an_account_quota_can_be_below_the_documented_node_limit(capacity: Callable[..., dict[str, Any]]) -> None:
-    """ACK's documented limit is 5,000; what an account has is asked for, and counts once it is written."""
+    """ACK's documented limit is 5,000; an account's own quota is asked for, and counts once it is written."""
 
     def starting(cluster: dict[str, Any]) -> Any:
         return next(wall["nodes"] for wall in cluster["walls"] if wall["scope"].startswith("q_i5uzm3 "))
@@ -536,7 +536,7 @@ def test_an_account_quota_can_be_below_the_documented_node_limit(capacity: Calla
 def test_local_ssds_count_against_the_quota_of_their_machine_family(
     node_config: str, needed: dict[str, int], capacity: Callable[..., dict[str, Any]]
 ) -> None:
-    """375 GB each, of the machine type or attached."""
+    """Each local SSD has 375 GB, whether it belongs to the machine type or is attached."""
     pool = (
         gke(nodes=10, location="us-central1-a").rstrip().removesuffix("}") + f"node_config {{\n {node_config}\n }}\n}}"
     )
@@ -557,7 +557,7 @@ def test_vpc_limits_interfaces_and_address_units(capacity: Callable[..., dict[st
 
 @pytest.mark.parametrize(("zones", "nodes"), [("", 7500), ("abc", 7500), ("aab", 5000), ("aaa", 2500)])
 def test_interfaces_are_counted_by_zone(zones: str, nodes: int, capacity: Callable[..., dict[str, Any]]) -> None:
-    """Two subnets of one zone share its quota; without zones, each subnet stands for one."""
+    """Two subnets of one zone share its quota; without zones, each subnet counts as one."""
     subnets = "".join(
         f'resource "aws_subnet" "more{i}" {{\n  cidr_block = "10.{i + 1}.0.0/16"\n'
         + (f'  availability_zone = "us-east-1{zones[i]}"\n' if zones else "")
@@ -598,7 +598,10 @@ spec:
 def test_daemon_set_pods_take_terway_addresses(
     agents: str, bounds: tuple[int, int], capacity: Callable[..., dict[str, Any]]
 ) -> None:
-    """252 addresses: one a pod of a node, up to five idle, and none for pods on the host's network."""
+    """Of 252 addresses, each pod takes one and each node up to five idle ones.
+
+    Pods on the host network take none.
+    """
     texts = [
         AGENT.replace("NAME", f"agent{i}").replace("HOST", str(one == "h").lower()) for i, one in enumerate(agents)
     ]
@@ -608,7 +611,7 @@ def test_daemon_set_pods_take_terway_addresses(
 
 
 def test_gateways_and_public_addresses_take_address_units(capacity: Callable[..., dict[str, Any]]) -> None:
-    """64,000 units: 21 a node of m5.large, one more with a public address, six a NAT gateway."""
+    """Of 64,000 units, a node of m5.large takes 21, a public address one, a NAT gateway six."""
     gateway = 'resource "aws_nat_gateway" "a" {\n  count         = 5\n  allocation_id = "eipalloc-1"\n  subnet_id     = "subnet-1"\n}\n'
     public = eks(nodes=9000).replace(
         "vpc_id     = aws_vpc.main.id", "vpc_id     = aws_vpc.main.id\n  map_public_ip_on_launch = true"
@@ -631,7 +634,7 @@ def test_a_single_pool_takes_all_requested_nodes(
 
 @pytest.mark.parametrize(("most", "bounds"), [("2000", (1523, 1523)), ("var.most", (0, 3047))])
 def test_clusters_of_a_network_share_its_address_units(most: str, bounds: tuple[int, int], write: Write) -> None:
-    """64,000 units, 21 a node: both clusters fit with 1,523 of their 2,000 nodes, one alone with 3,047 at most."""
+    """64,000 units at 21 a node: both clusters reach 1,523 of their 2,000 nodes, one alone 3,047 at most."""
     text = eks(nodes=2000)
     cluster, group = text[text.index('resource "aws_eks_cluster"') :].split("\n\n", 1)
     second = f"{cluster}\n\n{group}".replace('"main"', '"second"').replace('"train"', '"serve"')
@@ -822,7 +825,10 @@ def test_the_outbound_type_decides_whether_a_load_balancer_is_a_wall(
 
 
 def test_each_service_port_counts_all_nodes_as_backends(capacity: Callable[..., dict[str, Any]]) -> None:
-    """https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large: 10,000 with 5 ports are 2,000."""
+    """10,000 backends with 5 ports are 2,000 nodes.
+
+    See https://learn.microsoft.com/azure/aks/best-practices-performance-scale-large.
+    """
     ports = ", ".join(f"{{name: p{port}, port: {port}}}" for port in range(1, 6))
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: serve}\n"
     service += f"spec: {{type: LoadBalancer, selector: {{app: serve}}, ports: [{ports}]}}\n"
@@ -850,7 +856,7 @@ def test_at_least_one_public_address_is_assumed(capacity: Callable[..., dict[str
 
 @pytest.mark.medium
 def test_each_wall_mechanism_lists_its_limits() -> None:
-    """Pages of limits say which walls they make: what the code asks for must stand in the table."""
+    """Pages of limits say which walls they cause; limits used in the code must be in that table."""
     folders = (Path(limits.__file__).parent, ROOT / "kcheck" / "inventory" / "clouds")
     texts = {
         node.value

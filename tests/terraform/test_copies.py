@@ -116,7 +116,7 @@ def test_findings_and_fixes_of_a_fetched_module_are_at_its_call(write: Write) ->
 
 
 def test_a_module_copy_can_call_published_modules(write: Write) -> None:
-    """The skeleton of what a copy calls reports at the call of the copy."""
+    """The skeleton of a module that the copy calls reports its inputs at the copy's call."""
     inner = """
 variable "cluster" {}
 variable "most" {}
@@ -229,7 +229,7 @@ def test_module_copies_that_call_each_other_are_stopped(write: Write) -> None:
 
 
 def test_links_out_of_a_module_copy_are_not_followed(write: Write) -> None:
-    """A link to the copy itself is no deeper module, and what a link leads out to is not read."""
+    """A link to the copy itself is no deeper module, and targets outside of the copy are not read."""
     inner = (
         'module "again" {\n  source = "./again"\n}\nmodule "out" {\n  source = "./out"\n}\n' + MODULE["nodes/main.tf"]
     )

@@ -205,7 +205,7 @@ def test_the_identity_of_an_unknown_value_survives_functions(text: str) -> None:
 
 @pytest.mark.medium
 def test_every_terraform_function_is_compared(terraform: str, tmp_path: Path) -> None:
-    """What Terraform has is in the comparison, or kcheck says why it cannot know it."""
+    """Every function of Terraform is compared, or kcheck says why it cannot evaluate it."""
     run = subprocess.run([terraform, "metadata", "functions", "-json"], capture_output=True, text=True, check=True, cwd=tmp_path)  # fmt: skip
     names = {name for name in json.loads(run.stdout)["function_signatures"] if "::" not in name}
     compared = "\n".join(EXPRESSIONS + FILE_EXPRESSIONS)

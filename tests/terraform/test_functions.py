@@ -209,7 +209,7 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.medium
 def test_terraform_gives_the_same_function_results(theirs: dict[str, str]) -> None:
-    """All but the calls of DIFFERENT, which are taken off that list where kcheck agrees."""
+    """Calls in DIFFERENT are left out; they are removed from there once kcheck agrees."""
     assert {call: ours(call) for call in calls() if (ours(call) == theirs[call]) == (call in DIFFERENT)} == {}
 
 
@@ -396,7 +396,7 @@ def test_a_call_of_an_unknown_function_has_a_reason() -> None:
 
 @pytest.mark.medium
 def test_no_argument_crashes_a_function() -> None:
-    """Whatever it is given, a function answers or reports an error of Terraform's."""
+    """With any arguments, a function returns a value or reports an error of Terraform's."""
     pick = random.Random(11)
     pool = [
         wrap(item, HERE)

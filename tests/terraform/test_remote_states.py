@@ -98,7 +98,7 @@ def test_a_remote_state_without_one_matching_root_is_named(bucket: str, more: di
 
 
 def test_node_groups_of_another_root_belong_to_the_cluster(read: Read) -> None:
-    """The root of the node groups becomes a part of the cluster's root, with the one network of both."""
+    """The root of the node groups becomes part of the cluster's root, with the one network of both."""
     net = reads("net", 'backend = "local"', STATES["local"][2])
     eks = reads("eks", 'backend = "local"', '{ path = "../eks/terraform.tfstate" }')
     outputs = "data.terraform_remote_state.eks.outputs"
@@ -129,7 +129,7 @@ def test_remote_states_that_read_each_other_are_stopped(check: Check) -> None:
 
 
 def test_a_remote_state_belongs_to_the_environment_of_the_same_name(check: Check) -> None:
-    """Variable files beside both roots: each cluster has the network of its own environment."""
+    """Both roots have variable files: each cluster gets the network of its own environment."""
     written, backend, config = STATES["gcs"]
     network = written + NETWORK.replace('"10.0.0.0/25"', "var.range") + 'variable "range" {}\nprovider "aws" {}\n'
     cluster = (
@@ -163,7 +163,7 @@ PARTIAL = 'terraform {\n backend "s3" {}\n}\n'
     ids=["beside it", "in a folder", "another key", "one of two", "of another root", "none"],
 )
 def test_a_backend_config_file_names_the_state(files: dict[str, str], found: bool, check: Check) -> None:
-    """Where a file for -backend-config is beside the root that writes it; else the input is named."""
+    """The file for -backend-config is next to the root that writes the state; otherwise the input is named."""
     _, backend, config = STATES["s3"]
     eks = reads("net", backend, config) + CLUSTER + OWN
     result = check({"net/main.tf": PARTIAL + NETWORK, "eks/main.tf": eks, **files})

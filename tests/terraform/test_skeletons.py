@@ -52,7 +52,7 @@ def test_skeletons_are_formatted_like_terraform_fmt(path: str, terraform: str) -
 
 @pytest.mark.parametrize("path", FILES)
 def test_a_skeleton_declares_every_name_it_uses(path: str) -> None:
-    """Every reference leads somewhere: whatever a call says, no evaluation error is left in the fields."""
+    """Every reference resolves: no call leaves an evaluation error in the fields."""
     configuration = missing_modules.load(path)
     assert not configuration.problems
     assert configuration.resources or configuration.outputs
@@ -82,7 +82,7 @@ def test_skeleton_versions_and_defaults_are_valid(source: str, row: dict[str, ob
 
 @pytest.mark.medium
 def test_fixes_write_no_argument_missing_in_the_module_version(write: Write) -> None:
-    """Kubenet's successor needs an argument that the module has from 7.5 on."""
+    """Kubenet's successor needs an argument that the module has since 7.5."""
     call = 'module "aks" {\n  source  = "Azure/aks/azurerm"\n  version = "%s"\n  prefix  = "x"\n  resource_group_name = "x"\n}\n'
 
     def fixes(version: str) -> list[bool]:
@@ -302,7 +302,7 @@ def _pool(write: Write, code: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("module", ["eks", "node-group"])
 def test_eks_module_18_replaces_one_node_at_a_time(module: str, write: Write) -> None:
-    """A third of the nodes is its default from 19.0 on; EKS takes at most 100."""
+    """Since 19.0 the default is a third of the nodes; EKS accepts at most 100."""
     found = [
         _pool(write, VERSIONS[module] % version)["parallel_upgrades"] for version in ("18.31.2", "19.0.0", "20.37.2")
     ]
@@ -333,7 +333,7 @@ def test_pool_keys_of_the_gke_module_depend_on_its_version(
 def test_the_control_plane_range_depends_on_the_module_version(
     *, version: str, folder: str, reserved: bool, read: Read
 ) -> None:
-    """The modules for private clusters took 10.0.0.0/28 until 35, and safer-cluster still does."""
+    """Modules for private clusters used 10.0.0.0/28 before 35, and safer-cluster still does."""
     found = read({"main.tf": (VERSIONS["gke"] % version).replace('/google"', f'/google//modules/{folder}"')})
     assert ("10.0.0.0/28" in {known(one.cidr) for one in found.reserved}) == reserved
 
@@ -371,7 +371,7 @@ module "aks" {
 
 @pytest.mark.medium
 def test_aks_uses_ephemeral_boot_disks_by_default_with_the_avm_module(check: Check) -> None:
-    """The module writes by azapi, where no type means AKS's own choice; azurerm would write Managed."""
+    """The module uses azapi, which leaves an absent type to AKS; azurerm would write Managed."""
     assert "slow-boot-disk" not in {finding.rule for finding in check({"main.tf": AVM}).findings}
     slow = AVM.replace("max_count", 'os_disk_type = "Managed", max_count')
     assert "slow-boot-disk" in {finding.rule for finding in check({"main.tf": slow}).findings}
@@ -406,6 +406,6 @@ resource "aws_eks_cluster" "train" {
 
 
 def test_the_default_range_of_the_vpc_module_depends_on_its_version(read: Read) -> None:
-    """Until 4.0 it was one that AWS does not take."""
+    """Before 4.0 the default was a range that AWS refuses."""
     found = [read({"main.tf": VPC % version}).networks for version in ("3.19.0", "4.0.0", "6.6.0")]
     assert [known(one.cidrs) for (one,) in found] == [("0.0.0.0/0",), ("10.0.0.0/16",), ("10.0.0.0/16",)]

@@ -122,7 +122,7 @@ def test_arguments_of_an_unread_module_describe_a_cluster_and_its_network(write:
 
 
 def test_arguments_left_out_of_an_unread_module_are_unknown(write: Write) -> None:
-    """Nothing is found that only a default would make true, and what is undecided names the module."""
+    """No finding depends on a mere default, and undecided checks name the module."""
     write({"main.tf": NETWORK + EKS})
     result = linter.run(Tree(["."]), Config(nodes={"": 5000}))
     assert not result.bugs

@@ -124,7 +124,7 @@ def test_values_equal_the_recorded_ones_of_terraform(scope: Scope) -> None:
 
 @pytest.mark.slow
 def test_terraform_gives_the_same_values(terraform: str, scope: Scope, tmp_path: Path) -> None:
-    """Other expressions than those that are stored."""
+    """The expressions are other than the stored ones."""
     expressions = list(Grammar(11).expressions(700))[400:]
     assert differences(ask(terraform, MODULE, expressions, tmp_path), scope) == []
 
@@ -191,7 +191,7 @@ def test_regex_groups_that_match_nothing_are_null_strings(pattern: str, expected
 
 
 def test_an_expression_refused_in_a_part_has_no_value(tmp_path: Path) -> None:
-    """`kcheck eval` refuses the whole, as the console does; a check goes on with the other parts."""
+    """`kcheck eval` refuses the whole expression, as the console does; a check continues with its other parts."""
     found = console.evaluate("[1, [][0]][0]", str(tmp_path), Config())
     assert (found["known"], found["reason"]) == (False, "the list has 0 elements, there is no element 0")
     assert console.evaluate("[1, 2][0]", str(tmp_path), Config())["value"] == 1

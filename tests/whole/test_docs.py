@@ -160,7 +160,7 @@ def test_output_in_the_readme_fits_a_terminal() -> None:
 
 @pytest.mark.medium
 def test_the_test_finds_commands_in_the_docs() -> None:
-    """The readers above see what is there: else the tests of it would hold of nothing."""
+    """If the readers above found no commands, the other tests would pass without testing anything."""
     found = [call for path in PAGES for call in calls(path.read_text())]
     for name in ("check", "fix", "capacity", "baseline", "explain", "config", "rules", "show", "eval"):
         assert [call for call in found if call.split()[0] == name]
@@ -287,7 +287,7 @@ def test_stale_docs_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.medium
 def test_every_link_of_the_site_leads_somewhere(tmp_path: Path) -> None:
-    """Those to files beside docs/ lead to the project, those to rules to their pages."""
+    """Links to files outside of docs/ lead to the project, links to rules to their pages."""
     load_script("print-docs").site(tmp_path)
     written = sorted(tmp_path.rglob("*.md"))
     assert {"free-control-plane.md", "pool.quota.md", "rules.md"} <= {path.name for path in written}

@@ -58,7 +58,7 @@ def listed(result: Result) -> list[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_has_exactly_its_planted_mistakes(example: str) -> None:
-    """Also after all fixes that kcheck makes: what is left then asks for a person."""
+    """This also holds after all fixes: what is left then needs a person."""
     config = settings.load((example,), None)
     found = linter.run(Tree([example]), config)
     outcome = fix.fix([example], config, safeties=SAFETIES)
@@ -74,7 +74,7 @@ def test_examples_are_fully_decided(example: str) -> None:
 
 @pytest.mark.parametrize("example", [name for name in EXAMPLES if name.endswith("-training")])
 def test_the_model_of_an_example_equals_its_golden_file(example: str) -> None:
-    """The JSON of `kcheck show`, a field a line."""
+    """The file is the JSON of `kcheck show`, one field a line."""
     data = json.loads(model.as_json(model.collect(Tree([example]), settings.load((example,), None))))
     assert not data.pop("problems")
     lines = [f"version {data.pop('version')}"]
@@ -122,7 +122,7 @@ def test_eks_training_counts_addresses_by_interfaces_and_by_prefixes(tmp_path: P
 
 
 def test_aks_training_at_16_nodes_has_only_the_free_tier_finding() -> None:
-    """The first try worked: with 16 nodes only the Free tier is worth a word."""
+    """The first attempt worked: with 16 nodes only the Free tier is worth reporting."""
     found = places(linter.run(Tree(["aks-training"]), Config(nodes={"": 16})))
     assert [(severity, rule) for _, _, severity, rule in found] == [("warning", "free-control-plane")]
 

@@ -106,14 +106,14 @@ def offenders(found: Iterable[tuple[str, Iterable[object]]]) -> Mapping[str, lis
 
 
 def test_the_package_has_at_most_15_entries() -> None:
-    """A new entry needs one to go."""
+    """A new entry must replace another one."""
     entries = {path.name for path in PACKAGE.iterdir()} - {"__pycache__", "__init__.py", "py.typed"}
     assert len(entries) <= 15
     assert {package(module) for module in MODULES} == set(RANKS)
 
 
 def test_no_module_imports_an_addon() -> None:
-    """The command line loads the commands of add-ons by name; no add-on knows another."""
+    """The command line loads commands of add-ons by name, and no add-on imports another."""
     found = offenders(
         (module, [name for name in imports(module) if package(name) == "addons" and not same_addon(module, name)])
         for module in MODULES
@@ -144,7 +144,7 @@ KEYS_OF_MAPS = {"Reference"}
 
 
 def test_no_subclass_of_str_carries_data() -> None:
-    """What follows a text is lost where the text is joined, stripped or copied: it is for a struct."""
+    """Data attached to a text is lost when the text is joined, stripped or copied; use a struct."""
     texts = (
         (module, node)
         for module in MODULES
@@ -228,7 +228,7 @@ def numbers(module: str) -> Iterator[int]:
 
 
 def test_cloud_numbers_are_only_in_profiles() -> None:
-    """With source and date, so that they are found when they are due."""
+    """There they have source and date, and are found when a review is due."""
     assert (
         offenders(
             (module, {number for number in numbers(module) if number > 3} - UNITS)
@@ -320,7 +320,7 @@ def spellings(module: str) -> Iterator[str]:
 
 
 def test_rule_words_use_values_and_not_syntax() -> None:
-    """Manifests as they are written are the subject of raw rules; HCL and bytes are nobody's."""
+    """Raw rules judge manifests as they are written; no rule judges HCL or bytes."""
     assert (
         offenders((module, spellings(module)) for module in modules({"engine"}) if module.startswith("engine.words"))
         == {}
@@ -414,7 +414,7 @@ def test_calls_with_many_arguments_use_keywords() -> None:
 
 
 def test_names_of_tests_say_what_holds() -> None:
-    """A name of one or two words is a topic."""
+    """A name of one or two words is only a topic."""
     every = ((path, re.findall(r"def test_(\w+)\(", path.read_text())) for path in (ROOT / "tests").rglob("test_*.py"))
     assert {str(path): wrong for path, names in every if (wrong := [one for one in names if one.count("_") < 2])} == {}
 

@@ -274,7 +274,7 @@ def test_pipes_and_sockets_and_dangling_links_cause_no_bug(write: Write) -> None
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_a_pipe_stays_unread_after_fixes(write: Write) -> None:
-    """Whatever is said of a folder before a fix holds after it."""
+    """Whatever is reported of a folder before a fix also holds afterwards."""
     code = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
     write({"main.tf": code})
     os.mkfifo("pipe.tf")
@@ -285,7 +285,7 @@ def test_a_pipe_stays_unread_after_fixes(write: Write) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 def test_kcheck_does_not_wait_for_a_pipe_without_a_writer(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What settings and options name is opened, whatever it is."""
+    """Paths in settings and options are opened, whatever kind of file they are."""
     monkeypatch.setattr(system, "PATIENCE", 0.1)
     write({"main.tf": EKS, "kcheck.yaml": "usage: {recording: pipe}\n"})
     os.mkfifo("pipe")
@@ -367,7 +367,7 @@ def test_a_prefix_longer_than_an_address_causes_no_bug(write: Write) -> None:
 
 @pytest.mark.parametrize("least", [0, 100_000_000])
 def test_a_huge_node_count_ends_in_bounded_time(least: int, write: Write) -> None:
-    """Work grows with what is written, never with a number."""
+    """Work may grow with the size of the input, but not with a number in it."""
     gke = GKE.replace('  node_locations = [[["a"]]]\n', "").replace("= 8", f"= 100000000\n    min_node_count = {least}")
     write({"main.tf": gke, "job.yaml": JOB})
     for command in COMMANDS:

@@ -122,7 +122,7 @@ def test_output_named_by_the_user_can_be_anywhere(place: Path) -> None:
 
 
 def test_low_level_writes_do_not_go_through_a_link(place: Path) -> None:
-    """The lock of a fleet, and what moves and removes files."""
+    """Such writes are the lock of a fleet, and moving and removing files."""
     (place / "work/.git").mkdir()
     (place / "work/cache").symlink_to("../victim")
     written(place, {"work/new": "new"})

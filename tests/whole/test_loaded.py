@@ -115,7 +115,7 @@ def test_completion_offers_every_group_and_rule() -> None:
 
 
 def test_a_check_of_nothing_imports_no_archive_libraries(tmp_path: Path) -> None:
-    """What looks for programs brings zlib, bz2 and lzma, a twentieth of such a run."""
+    """The search for programs imports zlib, bz2 and lzma, a twentieth of the time of such a run."""
     modules = loaded("check", ".", cwd=tmp_path)
     assert "kcheck.commands.check" in modules
     assert not modules & {"shutil", "lzma", "shlex"}

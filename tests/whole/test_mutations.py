@@ -60,7 +60,7 @@ def test_bytes_outside_a_fix_do_not_change(number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20 if LONG else 2))
 def test_two_runs_give_the_same_output(number: int) -> None:
-    """Whatever the order of sets is."""
+    """The output does not depend on the order of sets."""
     code = "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()"
     arguments = [sys.executable, "-c", code, "check", ".", "--info", "--show-undecided", "--nodes", "1000"]
     with targets.folder_of(drawn(number)):

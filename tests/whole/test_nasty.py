@@ -227,7 +227,7 @@ def test_impossible_numbers_cause_no_bug(number: str, write: Write) -> None:
 
 @pytest.mark.parametrize("count", ["500m", "-1", "{a: b}", "null", "'8'", "99999999999999999999"])
 def test_an_invalid_pod_count_causes_no_bug(count: str, check: Check) -> None:
-    """On a cluster, where the pods' places are worked out."""
+    """The pods of the Job are placed on a cluster."""
     cluster = HEALTHY + (
         'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name                  = "gpu"\n'
         "  kubernetes_cluster_id = azurerm_kubernetes_cluster.a.id\n"

@@ -177,7 +177,7 @@ def test_completion_scripts_are_printed(shell: str) -> None:
 
 @pytest.mark.medium
 def test_the_program_itself_completes_words() -> None:
-    """Also where kcheck itself decides how it ends."""
+    """This also holds where kcheck sets the exit status itself."""
     code = "import sys; sys.argv = ['kcheck']; from kcheck.commands.cli import main; main()"
     environment = {"_KCHECK_COMPLETE": "zsh_complete", "COMP_WORDS": "kcheck ca", "COMP_CWORD": "1"}
     run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

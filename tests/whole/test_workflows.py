@@ -112,7 +112,7 @@ def test_workflow_jobs_have_minimal_permissions(name: str) -> None:
 
 
 def test_copied_commands_install_this_version_and_pinned_actions() -> None:
-    """In documents, in the job for GitLab and in the action: no name on an index, and each action in one version."""
+    """Documents, the GitLab job and the action use no name on an index, and one version per action."""
     names = [
         "README.md",
         "action.yml",

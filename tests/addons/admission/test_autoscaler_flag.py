@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def test_policies_take_the_cutoff_from_the_flag_of_the_autoscaler(write: Write) -> None:
-    """AKS has an autoscaler of its own, whose cutoff is the default; the flag is one of a Deployment beside it."""
+    """AKS runs an autoscaler of its own, with the default cutoff.
+
+    The flag belongs to a second one in a Deployment.
+    """
     (rule,) = rules.by_name(rules.load(), ["priority-below-autoscaler-cutoff"])
     write(rule.documentation.examples[1].good)
     result = CliRunner().invoke(cli, ["export", "admission", ".", "--rule", rule.name])

@@ -183,7 +183,7 @@ def test_policies_accept_objects_that_a_controller_owns() -> None:
 
 
 def test_every_word_of_the_table_is_used() -> None:
-    """Words that no rule can name, and that no exported rule needs in turn, are not in the table."""
+    """The table has no word that a rule cannot name, or that no exported rule needs."""
     used = {variable.name for one in policies() for variable in one.variables}
     texts = "".join(variable.expression for one in policies() for variable in one.variables)
     unused = [
@@ -208,7 +208,7 @@ def test_the_table_names_only_existing_rules_and_subjects() -> None:
 
 
 def test_policy_messages_equal_the_messages_of_check(check: Callable[..., linter.Result]) -> None:
-    """The texts of findings, as far as an object alone tells their numbers."""
+    """Messages are equal where their numbers follow from the object alone."""
     same = different = 0
     for one in every().policies:
         if one.parameters:
@@ -239,7 +239,7 @@ def test_defaults_of_the_api_server_count_as_not_set(limit: int | None, refused:
 
 
 def test_priority_classes_are_judged_only_where_the_code_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the code has no classes, or may have others, check says nothing either."""
+    """`check` says nothing either where the code has no priority classes, or may have more."""
     monkeypatch.chdir(EXAMPLES)
     assert "kcheck-unknown-priority-class" not in run("eks-training", "gke-training").stdout
     (_, policy, _) = documents("eks-training", "--rule", "unknown-priority-class")

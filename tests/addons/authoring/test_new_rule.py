@@ -90,7 +90,7 @@ def test_taken_and_invalid_names_are_refused(arguments: tuple[str, ...], message
     ],
 )
 def test_a_draft_rule_has_the_usual_severity_of_its_subject(subject: str, severity: str) -> None:
-    """Never info, which is hidden: whoever tries a draft sees what it finds."""
+    """Info would be hidden, and whoever tries a draft wants to see its findings."""
     assert f"\nseverity: {severity} " in new_rule.text("a-rule", subject, "policies")
 
 

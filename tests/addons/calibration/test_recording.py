@@ -225,7 +225,7 @@ def test_widely_spaced_samples_give_no_boot_time() -> None:
 
 @pytest.mark.slow
 def test_a_stream_of_events_is_one_recording() -> None:
-    """kubectl get events --watch prints documents, with --output-watch-events each in another."""
+    """`kubectl get events --watch` prints documents; with --output-watch-events, each is inside of another."""
     items = json.loads(as_events(course()))["items"]
     whole = recorded(as_events(course()))
     assert recorded("\n".join(json.dumps(item, indent=1) for item in items)) == whole

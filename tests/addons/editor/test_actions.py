@@ -80,7 +80,7 @@ def request(finding: Finding, what: str = "fix") -> Request:
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_the_edits_of_an_action_equal_the_edits_of_fix(name: str, write: Write) -> None:
-    """For each rule of which there is one finding: then `fix --select` mends that alone."""
+    """Only rules with a single finding are tested: `fix --select` then fixes nothing else."""
     write(dict(EXAMPLES[name]))
     state = snapshot(settings.load((".",)))
     fixable = [finding for finding in state.result.findings if finding.fix is not None]

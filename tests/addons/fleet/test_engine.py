@@ -189,7 +189,7 @@ def test_the_local_engine_opens_no_network_port(tmp_path: Path) -> None:
 
 
 def test_a_worker_under_a_nanny_can_check(own: Cluster, tmp_path: Path) -> None:
-    """It is a daemon, which `multiprocessing` lets have no children."""
+    """A worker under a nanny is a daemon, which `multiprocessing` allows no child processes."""
     before = own.processes[-1]
     nanny = own.worker("--nanny")
     wait_for(lambda: own.is_registered(nanny))

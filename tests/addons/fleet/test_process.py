@@ -86,7 +86,7 @@ def test_a_crashed_process_is_an_outcome_and_the_next_check_runs(tmp_path: Path)
 
 @linux
 def test_a_stopped_process_is_killed_at_its_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not by the deadline inside, which a stopped process does not see."""
+    """The deadline inside of the process cannot end it, because a stopped process gets no timer."""
     monkeypatch.setattr(process, "GRACE", 3.0)
     waiting, found, child = begun(Task("a", str(slow(tmp_path / "a", 3000)), seconds=1))
     os.kill(child, signal.SIGSTOP)
@@ -149,7 +149,7 @@ def test_concurrent_checks_have_separate_reasons(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["multiprocessing", "kcheck", "yaml", "resource"])
 def test_a_check_imports_nothing_from_the_current_folder(name: str, tmp_path: Path) -> None:
-    """Strangers name their repositories as they like."""
+    """Strangers may name their repositories like a Python module."""
     code = tmp_path / "code"
     code.mkdir()
     (code / "run.py").write_text(f"if __name__ == '__main__':\n{_indented(CHECK)}")

@@ -72,7 +72,7 @@ def test_an_upper_bound_of_the_reach_gives_an_upper_bound_of_the_percentage(tmp_
 
 
 def test_first_limits_count_each_cluster_once_and_skip_recommendations(folder: Path) -> None:
-    """At 252 nodes, the subnet of trainer comes before the written maximum, which was intended."""
+    """At 252 nodes, trainer's subnet is a limit below the written maximum, which is intended."""
     assert rows(folder, "first-limits") == [
         ("pod-range", "hard", 2, 2, 31, 289, 0, story.RANGE),
         ("subnet", "hard", 1, 1, 252, 348, 0, story.SUBNET),
@@ -96,7 +96,7 @@ def test_the_shared_query_lists_exceeded_limits_first(folder: Path) -> None:
 
 
 def test_the_money_query_never_counts_unknown_waste_as_0(folder: Path) -> None:
-    """research also has a repository that failed; the copy may be the cluster of trainer."""
+    """In research, another repository failed, and the copy may be the same cluster as trainer's."""
     found = ask(str(folder), question("money").sql)
     assert [dict(zip(found.columns, row, strict=True)) for row in found.rows] == [
         {
@@ -309,7 +309,7 @@ def test_an_unknown_query_is_refused(folder: Path) -> None:
 
 
 def test_nothing_is_printed_after_the_answer(folder: Path) -> None:
-    """DuckDB complains of what Python has not released."""
+    """DuckDB would complain about objects that Python has not released."""
     code = ["-c", "from kcheck.commands.cli import main; main()", "fleet", "query", "reach", "-o", str(folder)]
     done = subprocess.run([sys.executable, *code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, query("reach", "-o", str(folder)).output, "")

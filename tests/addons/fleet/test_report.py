@@ -78,7 +78,7 @@ def test_the_first_run_has_no_comparison(told: Path) -> None:
 
 
 def test_an_earlier_run_is_reported_as_it_was_then(told: Path, folder: Path) -> None:
-    """Nothing of later runs shows in it."""
+    """The report shows nothing of later runs."""
     before = said(told, "--run", story.SECOND)
     assert "train" not in before.partition("REPOSITORIES")[0].partition("BREAK FIRST")[2].partition("MONEY")[0]
     assert story.THIRD not in before
@@ -166,7 +166,7 @@ def test_the_report_says_so_when_every_repository_failed(folder: Path, form: str
 
 
 def test_an_upper_bound_without_a_number_counts_as_a_share(folder: Path) -> None:
-    """Of a cluster that reaches at most 30 of 100 nodes, the number is not known, but that it stops."""
+    """A cluster that reaches at most 30 of 100 nodes has an unknown reach, but surely stops."""
     bound = story.cluster(
         "a", target=100, state="stops", reach="at most 30 of 100 nodes", first_limit="routes", first_limit_at=30
     )
@@ -220,7 +220,7 @@ def test_lines_of_text_fit_a_terminal(told: Path, folder: Path) -> None:
 
 
 def test_long_names_stay_whole(folder: Path) -> None:
-    """They are wrapped, not cut."""
+    """Long names are wrapped, not cut."""
     name = "-".join(f"part{at:02}" for at in range(30))
     write(folder, story.cluster(name, 1, 9, first_limit="subnet", first_limit_at=1))
     assert name in re.sub(r"\s+", "", said(folder))

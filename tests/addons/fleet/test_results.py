@@ -223,7 +223,7 @@ MOVES = len(TABLES)
 
 @pytest.mark.parametrize("moment", [1, MOVES, MOVES + 1, 2 * MOVES, 2 * MOVES + 1, 2 * MOVES + 2])
 def test_a_killed_writer_leaves_old_results_and_the_next_run_repairs_them(tmp_path: Path, moment: int) -> None:
-    """Lines are removed when they are Parquet, Parquet is moved to its place, then the database is."""
+    """The order is: write Parquet, remove the lines, move Parquet into place, then the database."""
     for run in (FIRST, SECOND):
         story.write(tmp_path, run, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
     each = counts(tmp_path)[FIRST]
@@ -285,7 +285,7 @@ def test_only_the_newest_runs_are_kept(tmp_path: Path) -> None:
 
 
 def test_files_of_other_versions_are_read(tmp_path: Path) -> None:
-    """A column is missing in an older one, and a newer one has one that is not known here."""
+    """Files of an older version lack a column; files of a newer version have an unknown one."""
     story.write(tmp_path, FIRST, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
     file = tmp_path / "parquet" / "clusters" / f"{FIRST}.parquet"
     duckdb.execute(f"COPY (SELECT * EXCLUDE (account), 1 AS later FROM '{file}') TO '{tmp_path}/new.parquet'")

@@ -429,7 +429,7 @@ def test_a_hook_file_that_cannot_be_extended_is_left_alone(text: str, why: str, 
 
 @given(st.data())
 def test_adding_a_hook_keeps_every_other_byte_of_the_list(data: st.DataObject) -> None:
-    """Whatever the indentation, comments and gaps, the old lines are there, in order, and the rest is the hook."""
+    """With any indentation, comments and gaps, the old lines stay in order, and everything else is the hook."""
     outer, inner = data.draw(st.sampled_from([0, 2, 4])), data.draw(st.sampled_from([0, 2, 4]))
     gap, end = data.draw(st.sampled_from(["", "\n", "\n\n"])), data.draw(st.sampled_from(["\n", "\r\n"]))
     texts = []
@@ -456,7 +456,7 @@ def test_adding_a_hook_keeps_every_other_byte_of_the_list(data: st.DataObject) -
 
 
 def test_the_generated_workflow_is_valid_for_github(write: Write) -> None:
-    """The keys that GitHub knows, actions by their commit, and no expression in a script."""
+    """It has only keys that GitHub knows, actions pinned to a commit, and no expression in a script."""
     data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
     assert data["permissions"] == {"contents": "read", "security-events": "write"}

@@ -87,7 +87,7 @@ def test_memory_is_printed_as_people_write_it(count: float, text: str) -> None:
 
 
 def test_the_start_of_a_job_is_counted_separately() -> None:
-    """Ten minutes of 8 cores in a hundred hours of 1 core are below the 95th percentile of all samples."""
+    """Ten minutes of 8 cores in a hundred hours of 1 core lie outside of the 95th percentile."""
     found = use({1000: 6000}, {8000: 10})
     assert requests.used_cpu(found, 95, batch=True) == 8000
     assert requests.used_cpu(found, 95, batch=False) == 1000

@@ -41,7 +41,10 @@ def found(nodes: list[Node], pods: list[Pod]) -> Fragments:
 
 
 def test_gpus_too_scattered_for_a_waiting_pod_are_stranded() -> None:
-    """Two nodes with 6 of 8 GPUs taken, one pod of 8 GPUs waits for 10 hours: 4 of 16 GPUs are of no use."""
+    """6 of 8 GPUs are taken on each of two nodes.
+
+    A pod of 8 GPUs waits for 10 hours, so 4 of 16 GPUs are stranded.
+    """
     result = found([node("a"), node("b")], [on("a", gpus=6), on("b", gpus=6), waiting(10, gpus=8)])
     assert result.unit == "GPUs"
     assert result.waiting == 10 * HOUR

@@ -89,7 +89,7 @@ def test_a_recording_of_the_standard_week_matches_the_truth(recorded: Recording)
 
 
 def test_recordings_of_random_weeks_match_the_truth(recordings: Recordings) -> None:
-    """Several clusters in one Prometheus, as in a Thanos: a matcher selects one."""
+    """One Prometheus holds several clusters, as Thanos does; a matcher selects one."""
     several = [drawn(seed, 36 if LONG else 8) for seed in SEEDS]
     for week, path in zip(several, recordings("drawn", several), strict=True):
         recorded = recording.read(str(path))
@@ -206,7 +206,7 @@ def test_memory_limits_that_were_hit_or_nearly_hit_are_found(path: Path) -> None
 
 @pytest.mark.usefixtures("world")
 def test_recommended_requests_follow_from_the_true_use(path: Path) -> None:
-    """Each number that is written differs from that of the truth by the steps in which people write numbers."""
+    """Each written number may differ from the true one only by the rounding that people use."""
     found = check(path, "requests-above-usage")
     assert len(found) > 5
     for finding in found:

@@ -79,7 +79,7 @@ def test_a_recording_is_written(fake: FakePrometheus) -> None:
 
 
 def test_an_interrupted_recording_resumes_where_it_stopped(fake: FakePrometheus) -> None:
-    """However often it fails, what is written in the end is the same, byte by byte."""
+    """However often a recording fails, the file in the end is the same, byte for byte."""
     run(fake, "-o", "whole.json.gz")
     count = len(fake.asked)
     for number in range(count // 3, count, count // 5):
@@ -204,7 +204,7 @@ def test_no_request_is_sent_without_an_address() -> None:
 
 
 def test_a_server_error_is_one_line_and_not_a_bug(fake: FakePrometheus) -> None:
-    """As a process: what is printed, and the status."""
+    """kcheck runs as a process here, to see its output and exit status."""
     fake.reply = lambda _: Reply(401)
     command = [sys.executable, "-m", "kcheck", "usage", "record", "--prometheus", fake.url]
     code = "import sys; from kcheck.commands.cli import main; sys.argv[0] = 'kcheck'; main()"

@@ -65,7 +65,10 @@ def test_a_container_running_all_the_time_is_recorded(fake: FakePrometheus) -> N
 
 
 def test_a_run_inside_the_recording_has_its_own_start_and_end(fake: FakePrometheus) -> None:
-    """Half an hour from 1:45 on: it is in two hours, and its first quarter of an hour is its start."""
+    """The run lasts half an hour from 1:45, so it is in two hours.
+
+    Its first quarter of an hour is its start-up.
+    """
     begin = BEGIN + HOUR + 2700
     runs(fake, range(begin + 30, begin + 1800, 60), cores=2)
     runs(fake, pod="agent", cores=0.1)
@@ -107,7 +110,7 @@ def test_an_outage_does_not_count_as_running_time(fake: FakePrometheus) -> None:
 
 @pytest.mark.parametrize(("scraped", "step"), [(60, 60), (30, 60), (15, 60), (120, 60), (300, 60), (60, 300)])
 def test_running_time_does_not_depend_on_the_scrape_interval(fake: FakePrometheus, scraped: int, step: int) -> None:
-    """A run is measured to one interval or step, whichever is longer; scrapes come at second 7."""
+    """Running time is exact to one scrape interval or step, whichever is longer; scrapes come at second 7."""
     begin = BEGIN + 3000
     runs(fake, range(begin + 7, begin + 6000, scraped))
     runs(fake, range(WHOLE.start, END + 1, scraped), pod="agent")
@@ -147,7 +150,7 @@ def test_owners_and_labels_and_times_are_recorded(fake: FakePrometheus) -> None:
 
 
 def test_a_pod_without_an_owner_is_recorded_as_such(fake: FakePrometheus) -> None:
-    """Else its name would tell."""
+    """Otherwise the pod's name would suggest an owner."""
     runs(fake)
     fake.add("kube_pod_owner", WHOLE, 1, **A, owner_kind="<none>", owner_name="<none>", owner_is_controller="<none>")
     assert only(recorded(fake)).owners == [NOBODY]
@@ -172,7 +175,7 @@ def test_requests_and_limits_are_recorded(fake: FakePrometheus) -> None:
 
 
 def test_restarts_and_kills_are_counted(fake: FakePrometheus) -> None:
-    """Of five restarts three came before the recording; the last two were for want of memory."""
+    """Three of five restarts come before the recording; the last two are OOM kills."""
     runs(fake)
     fake.add("kube_pod_container_resource_limits", WHOLE, GIB, **MAIN, resource="memory")
     fake.add(
@@ -193,7 +196,7 @@ def test_a_kill_before_the_recording_is_not_counted(fake: FakePrometheus) -> Non
 
 
 def test_a_kill_before_the_first_scrape_is_not_counted(fake: FakePrometheus) -> None:
-    """Data begins in the window, and kube-state-metrics is scraped some seconds after the kubelet."""
+    """Data begins inside of the window, and kube-state-metrics is scraped some seconds after the kubelet."""
     runs(fake, range(BEGIN + 60, END + 1, 60))
     late = range(BEGIN + 97, END + 1, 60)
     fake.add("kube_pod_container_status_restarts_total", late, lambda at: 3 + (at > END - HOUR), **MAIN)
@@ -204,7 +207,7 @@ def test_a_kill_before_the_first_scrape_is_not_counted(fake: FakePrometheus) -> 
 
 @pytest.mark.parametrize("interval", [180, 240])
 def test_a_waiting_pod_is_seen_even_by_rare_scrapes(fake: FakePrometheus, interval: int) -> None:
-    """Ten minutes may have three samples of an exporter that is scraped every four: that is not every 200 seconds."""
+    """Ten minutes hold three samples if scrapes are four minutes apart; that does not mean one every 200 seconds."""
     runs(fake)
     scrapes = range(BEGIN - 3631, END + 1, interval)
     fake.add("kube_pod_status_phase", scrapes, lambda at: BEGIN - 60 < at < BEGIN + 7140, **A, phase="Pending")
@@ -245,7 +248,7 @@ OWN: tuple[dict[str, str], ...] = (
 
 @pytest.mark.parametrize("own", OWN, ids=("honored", "exported"))
 def test_gpu_metrics_are_read_under_honored_and_renamed_labels(fake: FakePrometheus, own: dict[str, str]) -> None:
-    """With honorLabels the labels are those of the pod, without these are renamed. An idle card is nobody's."""
+    """With honorLabels, a GPU's labels are those of its pod; without, those are renamed. An idle GPU has no pod."""
     runs(fake)
     labels = CARD | (MAIN if not own else own | {f"exported_{name}": value for name, value in MAIN.items()})
     fake.add("DCGM_FI_DEV_GPU_UTIL", WHOLE, lambda at: 100 if at % 120 else 50, **labels)
@@ -317,7 +320,7 @@ def test_nodes_are_recorded(fake: FakePrometheus) -> None:
 
 
 def test_waiting_times_of_queues_are_recorded(fake: FakePrometheus) -> None:
-    """Ten workloads: nine within 5 s, one within 10 s; the 95th percentile is half way from 5 to 10."""
+    """Nine of ten workloads wait up to 5 s, one up to 10 s: the 95th percentile is halfway between."""
     runs(fake)
     name, queue = "kueue_admission_wait_time_seconds", {"cluster_queue": "gpu"}
     fake.add(f"{name}_count", WHOLE, lambda at: 10 * (at > BEGIN + 900), **queue)

@@ -97,7 +97,7 @@ def test_needed_requests_depend_on_the_tier(
 
 
 def test_a_single_priority_class_does_not_count_as_the_highest_tier(write: Write) -> None:
-    """Everybody may have it."""
+    """Any pod may have the only priority class."""
     code = CLASSES.split("---", maxsplit=1)[0].replace("value: 1000", "value: 1000\nglobalDefault: true")
     result = checked(write, f"{code}---\n{job('{requests: {cpu: 32}}', priority='prod')}", ran(STEADY))
     assert ("requests-above-usage", "set cpu: 2300m") in told(result)
@@ -138,7 +138,7 @@ def test_a_finding_says_where_its_fix_is_unsafe() -> None:
 
 
 def test_equal_findings_at_one_place_get_the_less_safe_class(write: Write) -> None:
-    """Two containers have their request from one anchor; one of them has no more than that."""
+    """Two containers get their request from one anchor; for one of them it equals the limit."""
     code = (
         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: sum, namespace: ml}\nspec: {template: {spec: {containers: [\n"
         "  {name: main, image: quay.io/a/b:1, resources: {requests: {cpu: &cpu 32}}},\n"
@@ -152,7 +152,10 @@ def test_equal_findings_at_one_place_get_the_less_safe_class(write: Write) -> No
 
 
 def test_lowering_cpu_is_safer_than_lowering_memory(write: Write) -> None:
-    """Less memory may kill the next run; less CPU makes it slower at worst, unless nothing above the request is left."""
+    """With less memory the next run may be killed.
+
+    With less CPU it is only slower, unless nothing is left above the request.
+    """
     result = checked(write, job("{requests: {cpu: 32, memory: 64Gi}}"), ran(STEADY))
     assert {one.fix.title: one.fix.safety for one in result.findings if one.fix and one.rule == "requests-above-usage"} == {
         "set cpu: 2300m": "costs", "set memory: 4800Mi": "unsafe",

@@ -68,7 +68,7 @@ def test_a_random_week_is_repeatable(seed: int) -> None:
 
 
 def test_the_example_is_the_code_of_the_standard_week() -> None:
-    """scripts/prometheus --week --code examples/usage writes it; its recording is of that week."""
+    """`scripts/prometheus --week --code examples/usage` writes the example; its recording is of the standard week."""
     for name, text in code.files().items():
         assert (ROOT / "examples/usage" / name).read_text() == text
 

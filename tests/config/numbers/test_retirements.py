@@ -102,7 +102,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 def test_the_severity_of_a_retirement_depends_on_the_day(
     check: Check, monkeypatch: pytest.MonkeyPatch, day: str, severity: str
 ) -> None:
-    """A year of warning before the day, and an error from the day itself on."""
+    """A retirement is a warning for a year before its day, and an error from that day on."""
     monkeypatch.setenv("KCHECK_TODAY", day)
     found = [
         finding

@@ -72,7 +72,7 @@ def test_a_check_that_agrees_at_both_bounds_is_decided(
 
 
 def test_bounds_beyond_64_bits_leave_a_check_undecided(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CEL has numbers of 64 bits."""
+    """CEL has 64-bit numbers only."""
 
     def read(_thing: object, _world: object) -> Amount:
         return Amount(1, 10**21, Unknown("a range of any size"))
@@ -85,7 +85,7 @@ def test_bounds_beyond_64_bits_leave_a_check_undecided(write: Write, monkeypatch
 
 
 def test_a_target_with_a_lower_bound_decides_the_severity(write: Write) -> None:
-    """The pools that are known are enough to outgrow the Free tier."""
+    """The known pools alone outgrow the Free tier."""
     text = AKS.format(prefix=8, nodes=1100).replace('"Standard"', '"Free"') + (
         'variable "most" {}\n'
         'resource "azurerm_kubernetes_cluster_node_pool" "gpu" {\n  name = "gpu"\n  node_count = var.most\n'

@@ -45,7 +45,7 @@ def views(subject: str, world: World) -> Iterator[View]:
 
 @pytest.mark.slow
 def test_views_are_plain_finite_data(evaluated: tuple[Rule, World]) -> None:
-    """CEL takes exact dict and list only, and a cycle would kill the process."""
+    """CEL accepts only exact dict and list, and a cycle would crash the process."""
 
     def check(value: Any, depth: int) -> None:
         assert depth < 5

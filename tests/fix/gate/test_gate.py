@@ -185,7 +185,7 @@ def gone(*arguments: str) -> str:
 def test_known_findings_are_counted_as_the_baseline_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three subnets of one place are one finding, known or not."""
+    """Three subnets at one place are one finding, known or not."""
     shutil.copytree(ROOT / "examples" / "eks-training", tmp_path / "eks")
     monkeypatch.chdir(tmp_path / "eks")
     recorded = re.search(r"(\d+) known findings", run("baseline").stderr)
@@ -360,7 +360,7 @@ def knows(entries: list[baseline.BaselineEntry], *found: Finding) -> bool:
 
 
 def test_one_more_of_several_indistinguishable_findings_is_new(write: Write) -> None:
-    """Two Jobs without a name: nobody can say which of them was there."""
+    """Of two Jobs without a name, nobody can say which one existed before."""
     job = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: a-\nspec:\n  template:\n    spec:\n      containers:\n"
     job += "        - name: a\n          image: quay.io/a/b:1\n          resources: {limits: {nvidia.com/gpu: 8}}\n      restartPolicy: Never\n"
     write({"job.yaml": job})
@@ -467,7 +467,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
     ],
 )
 def test_changes_of_other_files_revive_no_known_finding(change: dict[str, str | bytes], write: Write, git: Git) -> None:
-    """Prices, machines and the names of pools are in messages, and are none of the finding's own."""
+    """Messages contain prices, machines and names of pools, but these are not part of a finding's identity."""
     commit(git, write, {"main.tf": cluster(nodes=3), "gpu.tf": GPU_POOL, "job.yaml": GPU_JOB})
     assert "job.yaml" in dict(found()).values()
     run("baseline")
@@ -580,7 +580,7 @@ def test_any_json_baseline_is_read_or_refused(tmp_path_factory: pytest.TempPathF
 
 
 def test_a_known_finding_makes_a_folder_relevant(write: Write) -> None:
-    """Also where there is nothing but a chart whose templates were not rendered."""
+    """A folder is relevant even if it holds only a chart whose templates were not rendered."""
     write(
         {
             "c/Chart.yaml": "name: c\nversion: 1.0.0\n",
@@ -660,7 +660,7 @@ def test_findings_in_new_files_are_reported(staged: bool, write: Write, git: Git
 
 
 def test_files_ignored_by_git_do_not_count_as_changed(write: Write, git: Git) -> None:
-    """A tfvars file that is kept out of git held before, too."""
+    """A tfvars file that Git ignores also applied before the change."""
     text = cluster().replace("300", "var.nodes") + 'variable "nodes" {}\n'
     commit(git, write, {"main.tf": text, ".gitignore": "*.tfvars\n"})
     write({"terraform.tfvars": "nodes = 300\n"})
@@ -724,7 +724,7 @@ def test_a_folder_replaced_by_a_file_is_compared(write: Write, git: Git) -> None
 
 
 def test_expressions_in_json_do_not_count_as_changed_lines(write: Write, git: Git) -> None:
-    """Their source is made of the expression alone."""
+    """The source of such an expression contains the expression alone."""
     text = """{"resource": {"azurerm_kubernetes_cluster": {"x": {
  "sku_tier": "${false ? 1 : "Free"}",
  "default_node_pool": {"name": "a", "node_count": 300},
@@ -1042,7 +1042,7 @@ def test_the_hook_accepts_absolute_paths(name: str, write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["nowhere/", "nowhere.tf", "nowhere.md"])
 def test_the_hook_accepts_deleted_files(name: str, write: Write) -> None:
-    """As deleted files are."""
+    """A path may belong to a deleted file; the path of a Terraform file still starts a check."""
     write({"main.tf": cluster()})
     assert run("check", "--hook", name).exit_code == (name == "nowhere.tf")
 

@@ -323,7 +323,7 @@ def test_a_git_folder_that_points_outside_is_refused(place: Place, prepare: Call
 
 @pytest.mark.parametrize("prepare", [alternates, alternates_by_a_relative_path, objects_out, references_out])
 def test_the_command_line_can_allow_git_data_outside(place: Place, prepare: Callable[[Place], None]) -> None:
-    """A clone with `--reference`, as caches of CI have it."""
+    """Clones made with `--reference` need this, as in caches of CI."""
     prepare(place)
     place.arguments = ["infra", "--allow-outside", str(place.outside)]
     assert place.check().rules == NEW

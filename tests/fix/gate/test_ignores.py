@@ -140,7 +140,7 @@ resource "azurerm_subnet" "nodes" {
 
 
 def test_a_heredoc_is_left_alone(write: Write) -> None:
-    """What stands in a text is part of a value: the block around it takes the comment."""
+    """Text in a heredoc is part of a value, so the block around it gets the comment."""
     text = 'resource "kubectl_manifest" "job" {\n  yaml_body = <<-EOT\n' + "".join(
         f"    {line}\n" for line in JOB.splitlines()
     )

@@ -419,7 +419,7 @@ def test_the_surge_of_an_unknown_version_is_bounded(nodes: int, surge: int | Non
 
 @pytest.mark.parametrize(("size", "full"), [(118, False), (122, False), (123, True)])
 def test_one_pool_is_upgraded_at_a_time(size: int, full: bool, write: Write) -> None:
-    """Two pools of that size with a surge of 6 in a /24, of which 251 are left: 2 x 122 + 6 = 250."""
+    """Two pools with a surge of 6 share 251 addresses of a /24: 2 x 122 + 6 = 250."""
     overlay = 'network_plugin = "azure"\n    network_plugin_mode = "overlay"\n    pod_cidr = "100.64.0.0/12"'
     lines = f'vnet_subnet_id = azurerm_subnet.each["a"].id\n  node_count = {size}\n  upgrade_settings {{\n    max_surge = "6"\n  }}'
     text = CLUSTER.format(pool=lines, profile=overlay).replace("    node_count = 3\n", f"    {lines}\n")
@@ -475,7 +475,7 @@ def test_pools_of_azurerm_1_are_read(write: Write) -> None:
 
 
 def test_the_azure_module_makes_an_automatic_cluster(write: Write) -> None:
-    """Its sku decides: Azure CNI Overlay with Cilium, and pools beyond those that are written."""
+    """The module's sku decides: Azure CNI Overlay with Cilium, and pools beyond the written ones."""
     write({"main.tf": MODULE})
     fields = model.collect(Tree(["."]), Config())["clusters"][0]["fields"]
     found = [fields[name].get("value") for name in ("network_plugin", "network_mode")]

@@ -198,7 +198,7 @@ def test_capacity_prints_the_limits_of_a_blueprint(write: Callable[..., Path]) -
 
 @pytest.mark.parametrize(("networks", "found"), [("4", False), ("1", True)])
 def test_additional_networks_come_from_the_module_that_creates_them(networks: str, found: bool, check: Check) -> None:
-    """`additional_networks` had no value: whether the network cards of the GPUs are used was undecided."""
+    """`additional_networks` once had no value, so a check of the GPUs' network cards was undecided."""
     rails = f"  - {{id: rails, source: modules/network/multivpc, settings: {{network_count: {networks}}}}}\n  - id: gpu-pool\n"
     source = blueprint().replace("  - id: gpu-pool\n", rails).replace("use: [cluster]", "use: [cluster, rails]")
     result = check({"train.yaml": source})

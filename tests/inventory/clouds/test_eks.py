@@ -327,7 +327,7 @@ def test_nat_gateways_give_the_outbound_addresses(read: Callable[..., dict[str, 
 
 
 def test_a_regional_nat_gateway_covers_all_zones(read: Callable[..., dict[str, Any]]) -> None:
-    """It has addresses of its own in each zone, as many as it needs."""
+    """A regional NAT gateway has as many addresses in each zone as it needs."""
     gateway = 'resource "aws_nat_gateway" "x" {\n  vpc_id = aws_vpc.a.id\n  availability_mode = MODE\n}\n'
     regional, asked = (gateway.replace("MODE", mode) for mode in ('"regional"', "var.mode"))
     assert read(regional)["clusters"][0]["fields"]["outbound_ips"]["value"] is None
@@ -565,7 +565,7 @@ def test_self_managed_groups_of_a_module_have_the_taints_of_their_arguments(
 
 
 def test_an_empty_list_of_subnets_is_unknown(write: Write) -> None:
-    """The wall of its subnets is named, and not left out."""
+    """The wall of its subnets is listed as unknown, not left out."""
     group = CLUSTER.replace("subnet_ids      = aws_subnet.a[*].id", "subnet_ids      = var.subnet_ids")
     group = group.replace("INSTANCE_TYPES", '["m5.xlarge"]').replace("SUBNET_TAGS", "{}")
     empty = 'variable "subnet_ids" {\n  default = []\n}\n'
@@ -575,7 +575,7 @@ def test_an_empty_list_of_subnets_is_unknown(write: Write) -> None:
 
 
 def test_a_block_of_several_addons_gets_no_settings_of_coredns(check: Check) -> None:
-    """Settings of CoreDNS would make EKS refuse kube-proxy."""
+    """EKS would refuse kube-proxy with settings of CoreDNS."""
     made = 'resource "aws_eks_addon" "all" {\n  for_each = toset([NAMES])\n  cluster_name = aws_eks_cluster.main.name\n'
     made += "  addon_name = each.key\n}\n"
     group = CLUSTER.replace("INSTANCE_TYPES", '["m5.xlarge"]').replace("SUBNET_TAGS", "{}").replace("40", "400")

@@ -364,7 +364,7 @@ def test_taints_that_depend_on_a_data_source_are_unknown(read: Callable[..., dic
 
 @pytest.mark.parametrize("written", ["true", "false", "1", '"x"', "null"])
 def test_taint_values_are_read_as_text(written: str, read: Callable[..., dict[str, Any]]) -> None:
-    """Terraform makes a text of what the provider wants as one."""
+    """Terraform converts values to the text that the provider wants."""
     taint = f'taint {{\n      key    = "a"\n      value  = {written}\n      effect = "NO_SCHEDULE"\n    }}'
     pool = read(KEPT, f"node_config {{\n    {taint}\n  }}")["pools"][0]
     assert value(pool, "taints") == [f"a={written.strip(chr(34)).replace('null', '')}:NO_SCHEDULE"]

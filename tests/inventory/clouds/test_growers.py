@@ -91,7 +91,7 @@ def test_the_autoscaler_of_a_group_is_read_from_eksctl(more: str, told: bool, ch
 
 
 def test_node_pools_outside_the_code_are_not_treated_as_absent(check: Check) -> None:
-    """The node group for Karpenter itself does not grow to the nodes that Karpenter makes."""
+    """The node group on which Karpenter itself runs does not get the nodes that Karpenter creates."""
     result = check({"main.tf": GROUP + KARPENTER}, Config(nodes={"": 1000}))
     assert not {"karpenter-limits-below-target", "pool-over-quota", "quota-needed"} & set(names(result))
     assert any("NodePools of Karpenter" in one.reason for one in result.judged.inputs)

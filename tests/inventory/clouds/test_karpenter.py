@@ -153,7 +153,7 @@ def test_the_policy_of_auto_mode_depends_on_the_version(
 
 
 def test_auto_mode_has_its_own_defaults(read: Callable[..., Inventory]) -> None:
-    """Prefixes of addresses, an age of two weeks, and disks that nobody else sets up."""
+    """Its nodes use address prefixes, live for two weeks at most, and have disks that nobody configures."""
     mode = "  compute_config {\n    enabled = true\n  }\n"
     cluster = f'resource "aws_eks_cluster" "main" {{\n  name = "train"\n{mode}}}\n'
     made = read({"main.tf": cluster, "pool.yaml": AUTO.replace("GROUP", "eks.amazonaws.com")})
@@ -389,7 +389,7 @@ def test_subnets_are_selected_by_an_id_in_the_code(write: Write) -> None:
 
 
 def test_limits_of_a_machine_family_give_a_range_of_nodes(write: Write) -> None:
-    """1,000 vCPUs are 125 machines of 8, or 5 of 192; the wall of the maxima is named."""
+    """1,000 vCPUs are 125 machines of 8 or 5 machines of 192; the wall of the maxima is listed."""
     write({"main.tf": CLUSTER + SUBNETS + TEMPLATES})
     world = World(reader.read(Tree(["."]), Config()).inventory, Config(nodes={"": 1000}))
     (pool,) = world.inventory.pools

@@ -269,7 +269,7 @@ def test_groups_that_join_with_kubeadm_are_pools(load: Callable[[str], Project])
 
 
 def test_machines_tagged_for_an_unknown_cluster_belong_to_the_script_nearby(load: Callable[[str], Project]) -> None:
-    """kubeadm calls its cluster kubernetes; the tag has the name that people, and the cloud provider, use."""
+    """kubeadm calls its cluster kubernetes; the tag has the name that people and the cloud provider use."""
     tag = '  tags = { "kubernetes.io/cluster/lab" = "owned" }\n  instance_type = "m5.large"'
     project = load(GROUP.replace("MOST", "40").replace('  instance_type = "m5.large"', tag))
     assert sizes(project) == {"gpu": 40, "master": 1}

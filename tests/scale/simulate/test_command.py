@@ -205,7 +205,7 @@ def test_autoscaler_flags_come_from_the_autoscaler_manifest(write: Write) -> Non
 
 
 def test_a_flag_in_the_values_of_a_chart_has_its_name(write: Write) -> None:
-    """The place of a chart's value has no key: "idle until it may go:  1 min (values.yaml:35)"."""
+    """The value in a chart has no key of its own: "idle until it may go: 1 min (values.yaml:35)"."""
     example = ROOT / "examples" / "generated" / "eks"
     files = {path.relative_to(example).as_posix(): path.read_text() for path in example.rglob("*") if path.is_file()}
     why = results.deciding_factors(results.run_scenario(found(write, files)))
@@ -378,7 +378,7 @@ def test_published_and_recorded_runs_are_matched_within_15_percent(table: str, c
 
 
 def test_the_model_repeats_the_small_deletion_batches_of_recorded_runs() -> None:
-    """Batches of 10 come as 10, 7, 3 ...: deletions in progress count, and productive loops follow each other."""
+    """Batches of 10 arrive as 10, 7, 3 ...: deletions in progress count, and productive loops have no pause."""
     module = load_script("calibrate")
     settings, rows = module.recorded_runs()["1.36-unneeded1m-batch10-200"]
     events = module.recorded_again(settings, len(rows), parameters.loop_times(36)[1])[0].events

@@ -146,7 +146,7 @@ def test_jobs_in_a_queue_share_its_quota(write: Write) -> None:
 
 
 def test_claimed_gpus_count_against_the_quota_of_their_mapped_resource(write: Write) -> None:
-    """A quota of a resource that stands for a device class limits the jobs that claim such devices."""
+    """A quota of a resource that stands for a device class limits jobs that claim such devices."""
     claim = """
 apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate

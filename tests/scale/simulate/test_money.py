@@ -200,7 +200,10 @@ def test_the_cost_range_comes_from_the_loop_times_of_a_version(version: str, wid
 
 
 def test_larger_batches_save_little_with_current_loop_times() -> None:
-    """With those of 2021 a batch of 100 would save a third of the run of 200 nodes; the recorded runs differ by a minute."""
+    """With loop times of 2021, a batch of 100 would save a third of the run of 200 nodes.
+
+    Recorded runs differ by a minute.
+    """
     cloud = parameters.cloud_parameters("eks", parameters.loop_times(36)[1])
     case = Case((Pool("p", 200),), Job(200, 60), Settings(minor=36, unneeded_time=60, delay_after_add=60), cloud)
     large = replace(case, settings=replace(case.settings, bulk_delete=100))
@@ -208,7 +211,7 @@ def test_larger_batches_save_little_with_current_loop_times() -> None:
 
 
 def test_a_saving_that_may_be_zero_is_an_info_without_a_price(write: Write) -> None:
-    """A large cluster whose largest job runs on few nodes: batches of deletions are no matter to it."""
+    """The largest job of a large cluster runs on few nodes, so batches of deletions do not matter."""
     job = JOB.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 8").replace("128", "20")
     write({"main.tf": SLOW.replace("= 200", "= 900"), "job.yaml": job})
     found = {f["rule"]: f for f in json.loads(ran("check", ".", "--info", "--format", "json"))["findings"]}
@@ -230,7 +233,7 @@ def test_large_runs_are_scaled_up_from_smaller_ones(monkeypatch: pytest.MonkeyPa
 
 
 def test_fixes_for_clusters_below_100_nodes_are_shown(write: Write) -> None:
-    """A cluster without a job is run as one for jobs; `check` does not say so of it."""
+    """A cluster without a job is simulated with one; `check` does not mention that."""
     write({"main.tf": GKE % "false"})
     assert "balanced-autoscaling-profile" in ran("simulate", ".", "--what-if")
     assert "balanced-autoscaling-profile" not in ran("check", ".", "--info")
@@ -248,7 +251,10 @@ def test_manual_changes_are_listed_in_the_table(write: Write) -> None:
 
 
 def test_what_if_reads_and_simulates_each_case_only_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The files as they are count once for all fixes, and the findings in fixed files are not priced: nobody reads them."""
+    """The original files are simulated once for all fixes.
+
+    Findings in fixed files get no price, as nobody reads them.
+    """
     write(TREES["aks with a job"])
     read: list[Tree] = []
     runs: list[Case] = []
@@ -287,7 +293,7 @@ def _noting(function: Callable[..., object], note: Callable[[Any], None]) -> Cal
 
 
 def test_no_rule_condition_depends_on_a_simulated_run() -> None:
-    """What-if leaves savings out while it looks whether fixes work."""
+    """What-if leaves out savings while it tests whether fixes work."""
     for rule in rules.all_rules(()):
         words = {word.name for word in SUBJECTS.get(rule.subject, ()) if word.type == "saving"}
         assert not [word for word in words if word in f"{rule.when} {rule.problem} {rule.grade}"], rule.name
@@ -321,7 +327,7 @@ def test_estimates_have_three_digits(number: float, expected: int) -> None:
 
 @pytest.mark.parametrize("cloud", ["eks", "aks"])
 def test_a_few_simulated_nodes_represent_many(cloud: str) -> None:
-    """A run of 2,000 nodes, and that of 400 which stand for five each."""
+    """A run of 2,000 nodes is compared with one of 400 that stand for five each."""
     loop = parameters.loop_times(33)[1]
     settings = Settings(minor=33, bulk_delete=100)
     case = Case((Pool("p", 2000),), Job(2000, 600), settings, parameters.cloud_parameters(cloud, loop))

@@ -61,7 +61,7 @@ slow = settings(max_examples=40 if LONG else 10)
 
 
 def test_a_run_is_never_faster_than_its_necessary_steps() -> None:
-    """5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and at most a loop in between each."""
+    """These are 5 minutes to start, 10 of work, 10 unneeded, 5 to stop, and a loop between each."""
     flags = {"unneeded_time": 600, "bulk_delete": 1000, "client_qps": 0, "delay_after_add": 0, "minor": 20}
     found = total(case(1000, cloud=IDEAL, **flags))
     assert 1800 <= found <= 1800 + 4 * 10
@@ -238,7 +238,7 @@ def test_nodes_booting_too_long_pause_the_autoscaler_unless_flags_allow_them() -
 
 
 def test_lingering_deleted_nodes_count_as_unready_if_the_cloud_is_queried() -> None:
-    """With a large batch, more of them at once: a faster deletion can stop itself."""
+    """A large batch lingers all at once, so faster deletion can block itself."""
     flags: dict[str, Any] = {
         "max_unready_percentage": 20,
         "max_unready_nodes": 3,
@@ -367,7 +367,7 @@ def test_autoscaler_versions_agree_where_batches_do_not_matter() -> None:
 
 
 def test_a_registry_pull_limit_delays_the_remaining_pods() -> None:
-    """100 pulls in six hours: the pods beyond start in the next window."""
+    """The limit is 100 pulls in six hours: further pods start in the next window."""
     limited = replace(case(150), pulls=100, window=21600)
     run = simulate(limited)
     assert run.summary.held["the registry's pull limit"] > 0
@@ -430,7 +430,7 @@ def test_scale_ups_have_a_size_limit_since_1_24(minor: int, nodes: int) -> None:
 
 
 def test_scale_down_delays_can_apply_per_pool() -> None:
-    """A pool that grows late holds up no other one: from 1.29 on, if told so."""
+    """A pool that grows late does not delay others since 1.29, if a flag says so."""
     flags: dict[str, Any] = {"minor": 30, "delay_after_add": 1800, "unneeded_time": 60, "bulk_delete": 200}
     short = replace(case(100, 60, **flags), pools=(Pool("a", 50), Pool("b", 50)), cloud=replace(CLOUD, pod_rate=0))
     local = simulate(replace(short, settings=replace(short.settings, local_delays=True)))
@@ -448,7 +448,7 @@ def test_autoscaler_loops_follow_at_once_since_1_35(minor: int, eager: bool) -> 
 
 
 def test_an_unschedulable_pod_ends_the_wait_since_1_35() -> None:
-    """loop/trigger.go: the wait ends with the next pod that the scheduler finds no place for."""
+    """loop/trigger.go: the wait ends with the next pod that the scheduler cannot place."""
     slow = replace(CLOUD, create_rate=0.25, create_burst=0, loop=1, loop_per_node=0)
     pools = (Pool("full", 0), Pool("p", 100))
     for seed in range(5):
@@ -541,7 +541,7 @@ def test_requests_time_out_in_an_unhealthy_cluster() -> None:
 
 
 def test_a_scale_up_fails_once_even_if_instances_time_out_later() -> None:
-    """Those that start late are given up after the first back-off has ended: that is no second failure."""
+    """Instances that start late are given up after the first back-off; that is no second failure."""
     lossy = replace(CLOUD, launch_rate=0.25, lost=0.05)
     run = simulate(case(200, 6000, cloud=lossy, minor=34, provision_time=900))
     lost = [event.time for event in run.events if event.what == "never joined"]
@@ -568,7 +568,7 @@ def test_nothing_is_deleted_while_all_pods_are_new(oldest: float, gpu: bool, del
 
 
 def test_the_last_nodes_are_skipped_while_a_pool_looks_as_small_as_its_minimum() -> None:
-    """Size 3, of which 2 are gone from it and still in progress: "node group min size reached"."""
+    """The size of the pool is 3, but two of its nodes are being deleted: "node group min size reached"."""
     late = replace(CLOUD, delete_call=40, stragglers=0, boot_sigma=0)
     early = replace(late, shrinks_first=True)
     flags: dict[str, Any] = {"minor": 36, "unneeded_time": 60, "delay_after_add": 0, "bulk_delete": 10}
@@ -586,7 +586,7 @@ def test_autoscaler_flags_have_no_effect_before_the_version_that_added_them() ->
 
 
 def test_a_free_node_takes_the_next_waiting_pod() -> None:
-    """A pool of 20 runs 60 pods in three waves; deleting nodes between them would be nonsense."""
+    """A pool of 20 runs 60 pods in three waves; deleting nodes in between would make no sense."""
     run = simulate(replace(case(60), pools=(Pool("p", 20),)))
     assert run.summary.finished
     assert run.summary.launched == 20
@@ -597,7 +597,7 @@ def test_a_free_node_takes_the_next_waiting_pod() -> None:
 
 @pytest.mark.parametrize("unneeded_time", [0, 60])
 def test_unneeded_clocks_start_for_two_batches_if_a_loop_is_longer(unneeded_time: float) -> None:
-    """unneededNodesLimit: an unneeded time below the interval of loops counts as one interval."""
+    """unneededNodesLimit: an unneeded time below the loop interval counts as one interval."""
     fleet = Fleet([Group(Pool("p", 100))])
     fleet.idle.extend(Node(fleet.groups[0], 0) for _ in range(100))
     scaler = Scaler(case(unneeded_time=unneeded_time, bulk_delete=10), fleet, lambda _name, _seconds: None)

@@ -96,7 +96,7 @@ resource "google_compute_subnetwork" "nodes" {
 
 @pytest.mark.parametrize(("most", "stops"), [(10, False), (50, True)])
 def test_a_wall_above_the_pools_stops_no_run(most: int, stops: bool, write: Write) -> None:
-    """A job of 40 nodes on a pool of 10 goes in waves, whatever else would end at 28."""
+    """A job of 40 nodes runs in waves on a pool of 10, although another limit is 28 nodes."""
     inside = CLUSTER.replace("location =", "subnetwork = google_compute_subnetwork.nodes.id\n  location =")
     found = lines(write, job("wide", spec(40, 40)), cluster=NETWORK + inside.replace("= 10", f"= {most}"))
     assert any("no more nodes at once than the wall" in line for line in found) is stops
@@ -216,7 +216,7 @@ spec:
 
 
 def test_a_ray_cluster_above_its_pool_never_starts(write: Write) -> None:
-    """Its 8 workers were not seen: the pool of 5 was run full and called a success."""
+    """Its 8 workers were once overlooked: the pool of 5 ran full, and the run counted as a success."""
     found = lines(write, RAY.replace("LEAST", "8"), cluster=CLUSTER.replace("= 10", "= 5"))
     assert found[0] == "train: RayCluster on 8 nodes, 10 min of work: deadlock"
     assert found[2] == "one holds 5 of 8 nodes; it never starts without the rest"
@@ -241,7 +241,7 @@ resource "google_container_node_pool" "cpu" {
 
 
 def test_the_largest_job_is_the_one_whose_nodes_cost_most(write: Write) -> None:
-    """Two A100 machines of $29 an hour cost more than 20 of $0.40."""
+    """Two A100 machines at $29 per hour cost more than 20 machines at $0.40."""
     many = job("prepare", spec(20, 20)).replace("limits: {nvidia.com/gpu: 8}", "requests: {cpu: 6}")
     few = job("train", spec(2, 2, INDEXED))
     tainted = CLUSTER.replace(
@@ -392,7 +392,10 @@ def test_the_shortest_time_between_two_starts_is_found(schedule: str, hours: flo
 
 
 def test_runs_that_overlap_share_their_nodes_in_a_month(write: Write) -> None:
-    """By hand: 4 or 12 nodes, of 10 that there may be, x 730 h x $29.98; apart, 8,760 runs of 1.7 node-hours are more."""
+    """By hand: 4 or 12 nodes, of at most 10, x 730 h x $29.98.
+
+    separately, 8,760 runs of 1.7 node-hours cost more.
+    """
     end = " for 8,760 runs of the schedule, whose nodes pass from one to the next"
     for concurrency, dollars in (("Allow", 10 * 730 * 29.98), ("Forbid", 4 * 730 * 29.98)):
         found = lines(write, cron("often", spec(4, 4), "*/5 * * * *", concurrency))
@@ -425,7 +428,7 @@ def test_nodes_that_stay_are_billed_until_the_work_ends(cluster: str, write: Wri
 
 @pytest.mark.parametrize(("least", "hours"), [(0, 8 * 9 / 60), (6, 2 * 9 / 60), (8, 0)])
 def test_savings_exclude_nodes_that_stay(least: int, hours: float) -> None:
-    """By hand: 9 minutes of idle time less, on the nodes above the minimum."""
+    """By hand: 9 minutes less idle time, on the nodes above the minimum."""
     flags = (replace(FLAGS, unneeded_time=seconds, delay_after_add=0) for seconds in (600, 60))
     cases = (Case((Pool("p", 8, least, least),), Job(8, 600), own, CLOUD) for own in flags)
     cluster = Cluster("gke/c", Source("a.tf", b"").span(0, 0), "gke", "c", "", "", name=NOTHING, version=NOTHING)
@@ -503,7 +506,10 @@ def test_a_price_names_market_and_region(write: Write) -> None:
 
 
 def test_a_month_of_runs_is_priced_too(write: Write) -> None:
-    """By hand: 2 nodes x 730 h x $29.98 = $43,771 and a control plane; a run a day is 730 / 24 = 30 of them."""
+    """By hand: 2 nodes x 730 h x $29.98 = $43,771 and a control plane.
+
+    Daily runs are 730 / 24 = 30 a month.
+    """
     kept = CLUSTER.replace("min_node_count = 0", "min_node_count = 2")
     nightly = cron("nightly", spec(8, 8), "0 3 * * *")
     [one] = json.loads("\n".join(lines(write, nightly, "--format", "json", cluster=kept)))["runs"]

@@ -55,7 +55,7 @@ def test_gitignore_counts_only_inside_a_repository(write: Write) -> None:
 
 
 def test_unrelated_gitignore_patterns_import_no_library(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As pathspec takes 27 ms, and nearly every repository has such patterns."""
+    """Importing pathspec takes 27 ms, and nearly every repository has such patterns."""
     folder = write({".gitignore": "*.log\n.terraform/\n*.tfstate*\n/dist\ncrash.*.log\n"})
     monkeypatch.setitem(sys.modules, "pathspec", None)
     assert not Ignored(Disk(), str(folder)).add("apps/deploy.yaml")

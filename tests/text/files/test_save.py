@@ -171,7 +171,7 @@ def killed(moment: int, code: str, *arguments: str) -> bool:
 @pytest.mark.medium
 @windows
 def test_a_killed_save_leaves_each_file_old_or_new(tmp_path: Path) -> None:
-    """Every moment of a run over three files."""
+    """A run over three files is killed at each moment in turn."""
     states = set()
     for moment in range(100):
         files = [tmp_path / name for name in ("a.tf", "b.tf", "c.tf")]

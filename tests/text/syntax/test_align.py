@@ -98,7 +98,7 @@ def test_an_inserted_attribute_is_aligned_with_its_run(lines: list[Line], name: 
 def test_unaligned_lines_stay_unaligned(
     lines: list[Line], name: str, value: str | int | bool, blanks: list[int]
 ) -> None:
-    """Each attribute is moved by its own number of blanks; a run that is not as fmt has it is left alone."""
+    """Each attribute moves by its own number of blanks; lines that fmt would align differently are left alone."""
     assume(any(line.name for line in lines) and all(line.name != name for line in lines))
     rows = [f"  {n}{' ' * (1 + by)}= {v} {c}".rstrip() for (n, v, c), by in zip(lines, blanks, strict=False)]
     text = "a {\n" + "".join(f"{row.strip(' =') and row}\n" for row in rows) + "}\n"

@@ -450,7 +450,7 @@ def test_cel_works_without_protobuf(before: str) -> None:
     "text", ["x.none", "x.none == null", "x.none != null && x.none > 1", "[x.one].map(i, i)", "x.zz == null"]
 )
 def test_cel_null_results_leak_no_references(text: str) -> None:
-    """The runtime would take one for each null that it hands out, and Python 3.11 ends when none is left."""
+    """The runtime would take a reference for each null that it returns, and Python 3.11 ends when none is left."""
     activation = cel.activation({"x": {"none": None, "one": 1}}, ("x",))
     expression = cel.compile(text, ("x",))
     cel.evaluate(expression, activation)
@@ -462,6 +462,6 @@ def test_cel_null_results_leak_no_references(text: str) -> None:
 
 @pytest.mark.parametrize("quotes", ['"""', "'''"])
 def test_an_unclosed_string_of_backslashes_is_matched_quickly(quotes: str) -> None:
-    """A pattern that takes a backslash in two ways tries 2 to the power of their number."""
+    """A pattern that matches a backslash in two ways would try 2 to the power of their number."""
     with pytest.raises(SyntaxProblem):
         cel.holes("{t" + quotes + "\\" * 200)

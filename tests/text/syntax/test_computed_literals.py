@@ -63,7 +63,7 @@ def test_only_the_deciding_part_of_a_literal_is_rewritten(text: str, old: str, n
 
 @given(st.integers(8, 24), st.integers(0, 8), st.integers(0, 8), st.data())
 def test_a_resized_range_equals_the_range_of_terraform(base: int, bits: int, more: int, data: st.DataObject) -> None:
-    """Against Python's own subnets, of which cidrsubnet takes the one of that number."""
+    """Python's ipaddress gives the subnets with which cidrsubnet is compared."""
     outer = ipaddress.ip_network((10 << 24, base), strict=False)
     number = data.draw(st.integers(0, min((1 << bits) - 1, 300)))
 
@@ -135,7 +135,7 @@ def test_cidrsubnet_new_bits_are_reduced_if_nothing_overlaps(write: Write) -> No
 
 
 def test_a_subnet_in_the_way_leaves_it_to_a_person(write: Write) -> None:
-    """With six new bits, number 1 would be 10.0.4.0/22."""
+    """With six new bits, number 1 would be 10.0.4.0/22, which is taken."""
     text = VNET.format(first=1, other="10.0.5.0/24")
     assert mended(write, text) == text
     finding = next(f for f in linter.run(Tree(["."]), Config()).findings if f.rule == "subnet-too-small")
@@ -185,6 +185,6 @@ def test_a_subnet_is_not_widened_over_a_range_that_no_cluster_names(write: Write
 
 
 def test_new_bits_change_only_if_all_subnets_exist(write: Write) -> None:
-    """There is no number 100 of 64."""
+    """Six bits give 64 subnets, none with number 100."""
     text = VNET.format(first=100, other="10.0.128.0/24")
     assert mended(write, text) == text

@@ -284,7 +284,7 @@ def test_inserted_hcl_is_formatted(
     terraform: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """What was as terraform fmt wants it stays so."""
+    """Formatted code stays formatted."""
     import subprocess
 
     def formatted(text: str) -> bool:
@@ -331,7 +331,7 @@ def test_files_with_very_long_lines_are_not_read() -> None:
 
 @pytest.mark.parametrize("number", ["1e3", "1E-3", "1.5e+3"])
 def test_block_after_a_number_with_an_exponent_is_parsed(number: str) -> None:
-    """The grammar takes `e3` for the name of the block."""
+    """The grammar would read `e3` as the name of the block."""
     file = parse(Source("a.tf", f"x {{\n  a = {number}\n\n  b {{\n  }}\n}}\n".encode()))
     assert file.problems == ()
     assert [block.type for block in file.body.blocks[0].body.blocks] == ["b"]

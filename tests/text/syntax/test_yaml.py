@@ -249,7 +249,7 @@ def test_yaml_documents_are_split(text: str, roots: list[object] | None) -> None
 
 
 def test_tabs_between_tokens_are_allowed() -> None:
-    """PyYAML's pure parser refuses these."""
+    """PyYAML's pure Python parser refuses such tabs."""
     assert texts(root("a:\tb\t# tabs\nc: [1,\t2]\t\n")) == {"a": "b", "c": ["1", "2"]}
     assert [document.span.text for document in read("a\n---\t'x'\n")] == ["a\n", "---\t'x'\n"]
 
@@ -585,7 +585,7 @@ def test_templates_are_distinguished_from_plain_yaml(data: bytes, expected: bool
 
 @pytest.mark.medium
 def test_recognizing_templates_takes_linear_time() -> None:
-    """A quadratic search would take hours for these."""
+    """A quadratic search would take hours for these texts."""
     assert not placeholders.is_template(b"{{" * 500_000 + b" #" * 500_000)
 
 
@@ -794,7 +794,7 @@ def test_any_bytes_can_be_read_as_yaml(data: bytes) -> None:
 
 @pytest.mark.medium
 def test_reading_yaml_takes_linear_time() -> None:
-    """A quadratic reader would take hours for half a megabyte of text that is not ASCII, and of separators."""
+    """A quadratic reader would take hours for half a megabyte of text that is not ASCII, or of separators."""
     assert len(read("- é # ü\n" * 30_000)) == 1
     assert len(read("--- é\n" * 5_000)) == 5_000
     assert read("%\n" * 100_000 + "# é\n" * 100_000)[0].problem is not None
