@@ -39,7 +39,7 @@ resource "google_container_node_pool" "gpu" {
         ("Pool ends at {pool.nodes}", "Pool ends at an unknown number"),
     ],
 )
-def test_an_unknown_count_is_left_out_before_its_noun(message: str, said: str, check: Check) -> None:
+def test_a_message_omits_an_unknown_count_before_a_noun(message: str, said: str, check: Check) -> None:
     found = check({"main.tf": POOL}).world
     pool = next(one for one in found.inventory.pools if one.address.endswith("gpu"))
     assert Evaluator(raw_views.view("pool", pool, found), ()).filled(message) == (said, False)

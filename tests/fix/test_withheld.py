@@ -1383,7 +1383,7 @@ def test_a_boot_disk_is_written_only_if_the_machine_supports_it(
 
 
 @pytest.mark.parametrize("policy", ["", 'placement_policy {\n    type = "COMPACT"\n  }'])
-def test_a_compact_pool_is_not_spread_over_any_zone(check: Check, policy: str) -> None:
+def test_spreading_over_zones_is_withheld_from_a_compact_pool(check: Check, policy: str) -> None:
     code = GKE_POOL.replace("TYPE", "NO_RESERVATION").replace(
         "  node_config {", f"  {policy}\n  node_config {{\n    spot = true"
     )

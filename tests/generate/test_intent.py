@@ -368,7 +368,7 @@ def test_unwritable_folder_is_an_error(output: str, told: str, here: Path) -> No
     assert os.listdir("taken") == ["README.md"]
 
 
-def test_links_are_followed(here: Path) -> None:
+def test_the_output_folder_may_be_a_symbolic_link(here: Path) -> None:
     Path("link").symlink_to("real")
     assert run("eks", "--nodes", "5", "--output", "link")[0] == 0
     assert Path("link").is_symlink()

@@ -148,7 +148,7 @@ def test_gpus_of_another_model_are_not_mixed(tmp_path: Path) -> None:
     assert any(line.endswith("10 nodes of p4d.24xlarge") for line in found.assumed)
 
 
-def test_types_that_are_not_bought_on_demand_are_named(tmp_path: Path) -> None:
+def test_instance_types_dropped_from_an_on_demand_pool_are_named(tmp_path: Path) -> None:
     types = '"m7i.xlarge", "m6i.xlarge", "m5.xlarge", "m5a.xlarge", "m7a.xlarge", "m6a.xlarge"'
     text = EKS + GROUP.format("a", types, "ON_DEMAND") + GROUP.format("b", '"c5.xlarge"', "ON_DEMAND")
     found = of_files(tmp_path, main_tf=text)

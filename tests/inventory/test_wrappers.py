@@ -149,6 +149,6 @@ def test_objects_in_module_arguments_are_read(style: str, read: Read) -> None:
     assert {one.place.source.path for one in found.workloads} == {"main.tf"}
 
 
-def test_other_module_arguments_are_not_objects(read: Read) -> None:
+def test_module_arguments_that_merely_mention_yaml_are_not_objects(read: Read) -> None:
     text = 'note = "apiVersion of nothing"\nscript = <<-EOT\n#!/bin/sh\ncat <<X\napiVersion: v1\nX\nEOT\ndeep = [[[[[[[["apiVersion: v1"]]]]]]]]'
     assert read({"main.tf": CLUSTER + CALL % ("example.com/addons/aws", text)}).workloads == []

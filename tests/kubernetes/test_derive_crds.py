@@ -43,7 +43,7 @@ CRD = {
 }
 
 
-def test_a_crd_is_compacted_as_it_prunes() -> None:
+def test_a_compacted_crd_refuses_the_fields_that_pruning_would_drop() -> None:
     assert crds.compact(SPEC) == {
         "type": "object",
         "required": ["size"],

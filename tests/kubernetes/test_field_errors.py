@@ -154,7 +154,7 @@ def test_manifests_inside_terraform_code_are_judged(read: Read) -> None:
     assert said(read, {"main.tf": code}) == [("spec.containres", None, "spec.containers")]
 
 
-def test_encoded_values_are_strings(read: Read) -> None:
+def test_results_of_jsonencode_and_yamlencode_count_as_strings(read: Read) -> None:
     config = "yamlencode({ pools = [{ addresses = [data.docker_network.kind.x] }] })"
     kind = 'apiVersion = "v1", kind = "ConfigMap", metadata = { name = "a" }'
     body = f"yamlencode({{ {kind}, data = {{ config = {config}, list = jsonencode([1]) }} }})"

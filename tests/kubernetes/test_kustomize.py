@@ -387,7 +387,7 @@ def test_a_base_outside_the_given_path_is_read(write: Write) -> None:
         assert labels(render(path)) == ["blue:Deployment/web"]
 
 
-def test_links_are_followed(write: Write) -> None:
+def test_symbolic_links_are_followed(write: Write) -> None:
     root = write({"elsewhere/a.yaml": DEPLOYMENT, "k/kustomization.yaml": "resources: [a.yaml, loop]\n"})
     (root / "k/a.yaml").symlink_to(root / "elsewhere/a.yaml")
     (root / "k/loop").symlink_to(root / "k")

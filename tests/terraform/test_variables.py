@@ -211,7 +211,7 @@ def test_var_files_below_a_root_are_preferred(write: Write) -> None:
     assert "environments of infra: infra/dev.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 
 
-def test_a_variable_that_no_file_sets_does_not_hide_environments(write: Write) -> None:
+def test_environments_are_listed_even_if_none_sets_every_variable(write: Write) -> None:
     write({**LARGE, "more.tf": 'variable "account" {}\n'})
     assert "environments: envs/dev.tfvars, envs/prod.tfvars;" in CliRunner().invoke(cli, ["check"]).output
 

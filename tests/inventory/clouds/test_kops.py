@@ -141,7 +141,7 @@ def test_taints_are_read_as_text(write: Callable[..., Path]) -> None:
     assert "nvidia.com/gpu=true:NoSchedule" in file.new.decode()
 
 
-def test_groups_in_other_files_and_unknown_sizes_are_read(read: Callable[..., dict[str, Any]]) -> None:
+def test_instance_groups_may_be_in_another_file_unsized_or_absent(read: Callable[..., dict[str, Any]]) -> None:
     cluster, _, groups = kops("${MAX}").partition("---\n")
     data = read({"cluster.yaml": cluster, "groups.yaml": groups})
     assert "MAX" in of(data["pools"][1], "max_nodes")
