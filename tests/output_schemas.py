@@ -42,7 +42,7 @@ def check_fields(name: str, *documents: Json) -> None:
 
 
 def check_all_fields(name: str, *documents: Json) -> None:
-    """Assert the same, and that each field of the schema occurs in the documents."""
+    """Assert that documents match a schema, and that each of its fields occurs in one of them."""
     check_fields(name, *documents)
     outputs = (_validator(name).evaluate(document).list() for document in documents)
     seen = {one["schemaLocation"].rpartition("#")[2] for output in outputs for one in output["details"]}

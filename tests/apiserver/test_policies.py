@@ -133,7 +133,10 @@ class Policies:
 
 
 def disagreements_on_bad(policies: Policies) -> Iterator[str]:
-    """Yield bad objects that their policy accepts, except those found only with the help of other objects."""
+    """Yield the bad objects on which a rule and its policy disagree.
+
+    A policy may accept an object that the rule finds only with the help of other objects.
+    """
     for one in policies.bad:
         if one.said and not one.given.found:
             yield f"{one.given}: {one.said}"

@@ -42,7 +42,7 @@ def file(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(file: Path, chromium: Browser) -> Iterator[Shown]:
-    """Yield that report in a browser."""
+    """Yield the HTML report in a browser."""
     with browser.shown(chromium, file, SCREEN) as one:
         yield one
 

@@ -374,7 +374,7 @@ def test_the_taint_goes_into_the_source_of_a_dynamic_block(
     assert mended("gpu-pool-untainted", "main.tf") == text.replace("GROUP", after)
 
 
-def test_no_taint_is_written_beside_a_dynamic_block(write: Write) -> None:
+def test_no_taint_is_written_next_to_a_dynamic_block(write: Write) -> None:
     text = EKS.replace("FOR_EACH", "each.value.taints").replace("GROUP", "{ taints = [] }")
     write({"main.tf": text.replace('taint.value["value"]', '"true"')})
     (finding,) = found("gpu-pool-untainted")

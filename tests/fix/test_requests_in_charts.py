@@ -46,7 +46,7 @@ def template(container: str) -> str:
 
 
 def chart(container: str, values: str, **more: str) -> dict[str, str]:
-    """Return a chart that has the template of that Job, and its values."""
+    """Return the files of a chart: the template of a Job, and its values."""
     files = {"Chart.yaml": CHART, "templates/job.yaml": template(container), "values.yaml": values}
     return {f"train/{name}": text for name, text in files.items()} | more
 

@@ -57,7 +57,7 @@ resource "azurerm_kubernetes_cluster" "main" {{
 
 
 def tier(expression: str, more: str = "") -> str:
-    """Return that cluster with an expression as its tier."""
+    """Return the cluster of `aks` with an expression as its tier."""
     return aks(f"  sku_tier = {expression}\n", more)
 
 
@@ -187,7 +187,7 @@ resource "azurerm_kubernetes_cluster" "main" {
 
 
 def block(lines: str) -> str:
-    """Return that cluster with an `auto_scaler_profile` of some lines."""
+    """Return the cluster of `profile` with some lines in its `auto_scaler_profile`."""
     return profile(f"\n  auto_scaler_profile {{\n{moved(lines, 4)}  }}\n")
 
 

@@ -1449,7 +1449,7 @@ resource "google_container_node_pool" "p" {
 """
 
 
-def test_attribute_is_not_added_beside_a_conflicting_one(check: Check) -> None:
+def test_attribute_is_not_added_next_to_a_conflicting_one(check: Check) -> None:
     code = NAMED_SERVICES.replace("SIZE", "")
     found = only("pod-range-too-small", check, {"main.tf": code}, Config())
     assert found.fix is None

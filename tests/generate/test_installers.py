@@ -69,7 +69,7 @@ def test_infiniband_virtual_functions_give_one_network_per_card() -> None:
     assert "sriovNetworkOperator:\n  enabled: true" in found["values/network-operator.yaml"]
 
 
-def test_multus_keeps_its_configuration_beside_that_of_cilium() -> None:
+def test_multus_keeps_its_configuration_next_to_that_of_cilium() -> None:
     shared, own = (
         files(nodes=100, installer="kubespray", network={"fabric": fabric, "cards": CARDS})
         for fabric in ("infiniband", "infiniband-sriov")

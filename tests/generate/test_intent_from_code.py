@@ -312,7 +312,7 @@ def test_code_for_own_machines_gives_region_and_network(
     assert not [line for line in found.assumed if line.startswith("tiers")]
 
 
-def test_storage_network_cards_are_not_taken_for_gpu_network_cards(tmp_path: Path) -> None:
+def test_storage_network_cards_are_not_mistaken_for_gpu_network_cards(tmp_path: Path) -> None:
     wanted = intent.with_defaults("selfmanaged", {"nodes": 100, "network": {"fabric": "roce", "cards": CARDS}})
     files = {path: data for path, data in generate(wanted).files.items() if path != "intent.yaml"}
     more = b'{"configList": [{"resourceName": "storage", "selectors": {"ifNames": ["ibp99s0"]}}, '

@@ -242,7 +242,7 @@ def test_machines_without_known_addresses_are_refused(tmp_path: Path) -> None:
         ("spot: {price_cap: 2}\n", "intent.yaml beside the code is not read: spot.price_cap: "),
     ],
 )
-def test_a_wrong_intent_beside_the_code_is_listed(text: str, told: str, tmp_path: Path) -> None:
+def test_a_wrong_intent_next_to_the_code_is_listed(text: str, told: str, tmp_path: Path) -> None:
     gke(tmp_path)
     assert any(line.startswith(told) for line in of_files(tmp_path, intent_yaml=text).assumed)
 

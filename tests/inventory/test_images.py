@@ -312,7 +312,7 @@ def test_a_job_of_unknown_scale_makes_the_wall_of_pulls_uncertain(check: Check) 
     assert found["known"] > found["unknown"]
 
 
-def test_a_user_of_known_scale_is_reported_beside_an_unknown_one(check: Check) -> None:
+def test_a_user_of_known_scale_is_reported_next_to_an_unknown_one(check: Check) -> None:
     unknown = job("registry.example.com/train:edge", "unknown").replace("parallelism: 400", "parallelism: $WORKERS")
     result = check({"main.tf": AKS, "a.yaml": job("registry.example.com/train:edge", "small", 4), "b.yaml": unknown})
     (finding,) = [finding for finding in result.findings if finding.rule == "moving-image-tag"]

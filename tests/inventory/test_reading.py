@@ -127,7 +127,7 @@ def test_terraform_that_reads_files_is_read_again(write: Write) -> None:
     assert described(read(kept)) == described(read())
 
 
-def test_pods_beside_a_library_of_modules_are_not_on_its_clusters(write: Write) -> None:
+def test_pods_next_to_a_library_of_modules_are_not_on_its_clusters(write: Write) -> None:
     inside = 'variable "name" {}\nprovider "kubernetes" {\n  host = "a"\n}\n' + CLUSTER.replace(
         '"main"\n  sku', "var.name\n  sku"
     )

@@ -100,7 +100,7 @@ def test_images_in_the_values_of_a_wrapper_are_seen(read: Read) -> None:
     assert [known(addon.name) for addon in found.addons] == ["gpu-operator"]
 
 
-def test_addons_beside_those_of_a_skeleton_are_read_from_its_call(read: Read) -> None:
+def test_addons_next_to_those_of_a_skeleton_are_read_from_its_call(read: Read) -> None:
     arguments = f"""  version = "1.20.0"
   enable_kube_prometheus_stack = true
   enable_metrics_server        = false

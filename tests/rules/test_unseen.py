@@ -87,7 +87,7 @@ def test_unused_gpus_on_equal_pools_are_reported_too(names: tuple[str, ...], fou
     ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", 0),
     ("602401143452.dkr.ecr.us-east-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20", 1),
 ])  # fmt: skip
-def test_the_efa_plugin_is_not_taken_for_a_gpu_plugin(image: str, found: int, check: Check) -> None:
+def test_the_efa_plugin_is_not_mistaken_for_a_gpu_plugin(image: str, found: int, check: Check) -> None:
     main = eks("a").replace("instance_types", 'ami_type = "AL2023_x86_64_NVIDIA"\n  instance_types')
     release = 'resource "helm_release" "x" {\n  name  = "x"\n  chart = "metrics-server"\n}\n'
     plugin = f"""

@@ -325,7 +325,7 @@ def test_the_first_unknown_argument_gives_the_reason() -> None:
     assert found.reason == "first"
 
 
-def test_an_error_beside_an_unknown_argument_is_still_an_error() -> None:
+def test_an_error_next_to_an_unknown_argument_is_still_an_error() -> None:
     with pytest.raises(EvaluationError):
         FUNCTIONS["cidrsubnet"]([LATER, Known("x", HERE), ONE], HERE, Budget())
 

@@ -198,7 +198,7 @@ def test_flags_and_settings_narrow_the_environments(arguments: list[str], more: 
         ("prod.tfvars", "other = 3\n", False),
     ],
 )
-def test_only_some_var_files_are_taken_for_environments(path: str, text: str, judged: bool, write: Write) -> None:
+def test_only_some_var_files_count_as_environments(path: str, text: str, judged: bool, write: Write) -> None:
     write({"main.tf": SIZED.replace("  type = number", "  default = 2"), path: text})
     assert (f"environments: {path};" in CliRunner().invoke(cli, ["check"]).output) == judged
 

@@ -311,7 +311,7 @@ def test_machines_that_never_joined_do_not_make_later_machines_slow() -> None:
     assert "stragglers" not in found, "none of 57"
 
 
-def test_the_rate_of_several_pools_is_not_taken_for_the_rate_of_one_pool() -> None:
+def test_the_rate_of_several_pools_is_not_mistaken_for_the_rate_of_one_pool() -> None:
     grown = "pod triggered scale-up: [{a 0->20 (max: 20)} {b 0->20 (max: 20)}]"
     items = [event(0, "TriggeredScaleUp", "p", grown, "Pod")]
     items += [event(60 + i // 2, "RegisteredNode", f"n{i}") for i in range(40)]

@@ -160,7 +160,7 @@ def test_copies_of_a_cluster_count_once() -> None:
     assert "the same cluster in copies counts once: a:eks/train" in row.note
 
 
-def test_clusters_without_a_known_name_are_not_taken_for_copies() -> None:
+def test_clusters_without_a_known_name_are_not_mistaken_for_copies() -> None:
     assert only(of("a", name="x", is_named=False), of("b", name="x", is_named=False)).needed == 200
 
 

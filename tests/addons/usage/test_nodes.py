@@ -115,7 +115,7 @@ def test_unlisted_machines_have_no_price() -> None:
     assert priced(nowhere()).price is None
 
 
-def test_machine_types_of_alibaba_cloud_are_not_taken_for_amazon_types() -> None:
+def test_machine_types_of_alibaba_cloud_are_not_mistaken_for_amazon_types() -> None:
     one = node("n", labels={TYPE: "ecs.g6.xlarge"}, gpus=0, provider="cn-hangzhou.i-1")
     assert nodes.Nodes([one], nowhere()).by_name["n"].price == machines.price("ack", "ecs.g6.xlarge", spot=False)
 

@@ -50,7 +50,7 @@ def test_machines_with_a_large_local_disk_use_it_for_booting(size: str, fits: bo
 
 
 @pytest.mark.parametrize(("ami", "told"), [("", True), ("    ami: auto\n", True), ("    ami: ami-0123456789\n", False)])
-def test_a_custom_image_is_not_taken_for_the_image_of_the_family(ami: str, told: bool, check: Check) -> None:
+def test_a_custom_image_is_not_mistaken_for_the_image_of_the_family(ami: str, told: bool, check: Check) -> None:
     found = names(check({"cluster.yaml": f"{GROUP}    amiFamily: AmazonLinux2\n{ami}"}))
     assert ("retired-node-image" in found) == told
 

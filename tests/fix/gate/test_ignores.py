@@ -108,7 +108,7 @@ def test_a_comment_is_added_above_a_yaml_line(write: Write) -> None:
         (" # kcheck: ignore[]  ", f" # kcheck: ignore[kubenet-retiring] {REASON}"),
     ],
 )
-def test_an_ignore_comment_is_added_beside_other_comments(comment: str, expected: str, write: Write) -> None:
+def test_an_ignore_comment_is_added_next_to_other_comments(comment: str, expected: str, write: Write) -> None:
     line = '    network_plugin = "kubenet"'
     text = CLUSTER.replace("30", "300").replace(line, line + comment)
     folder = write({"main.tf": text})

@@ -334,7 +334,7 @@ spec:
 
 
 def pool_with(write: Write, requirement: str = "", spec: str = "") -> dict[str, Any]:
-    """Return the fields of a Karpenter pool with more requirements, or with more in its node class."""
+    """Return a Karpenter pool with an added requirement, or with more in its node class."""
     pool = V1.replace("      requirements:\n", f"      requirements:\n{requirement}")
     write({"main.tf": CLUSTER + SUBNETS, "pool.yaml": pool + NODE_CLASS + spec})
     pools: list[dict[str, Any]] = model.collect(Tree(["."]), Config())["pools"]
