@@ -278,9 +278,20 @@ def test_an_example_writes_nothing_outside_its_folder(write: Write) -> None:
     assert not outside.exists()
 
 
-def test_the_documented_rule_file_is_valid(write: Write) -> None:
+def documented(number: int) -> str:
+    """Return a rule file of the guide's list of keys: 1 is the smallest rule, 2 has all keys."""
     page = (ROOT / "docs" / "writing-rules.md").read_text()
-    text = page.split("## What is in the file?")[1].split("```yaml\n")[1].split("---\n")[0]
+    return page.split("## What is in the file?")[1].split("```yaml\n")[number].split("```")[0]
+
+
+def test_the_smallest_documented_rule_passes_its_test(write: Write) -> None:
+    write({PATH: documented(1)})
+    tested = run("rules", "--test", "policies")
+    assert (tested.exit_code, tested.stdout) == (0, "ok own/job-without-team: 1 example\n")
+
+
+def test_the_documented_rule_file_is_valid(write: Write) -> None:
+    text = documented(2).split("---\n")[0]
     write({"policies/own/subnet-full.yaml": text})
     assert [rule.summary for rule in rules.read("policies")] == ["What is wrong, in one line"]
 
