@@ -53,5 +53,5 @@ def _picture(world: World) -> str:
         raise click.UsageError("svg shows one cluster; name its folder, or use --format html")
     drawn = capacity_page.as_svg(clusters[0], world) if clusters else ""
     if drawn is None:
-        raise click.UsageError("svg draws limits at numbers of nodes, and none is known here; use --format html")
+        raise click.UsageError("--format svg: no limit has a known number of nodes; use --format html")
     return drawn

@@ -102,7 +102,7 @@ def _text(node: nodes.Template, scope: Scope, origin: Origin) -> Datum:
 
 
 def _text_of_each(choice: Either, pieces: tuple[Piece, ...], origin: Origin, symbol: Symbol) -> Datum:
-    """Evaluate a template in which one part is a choice."""
+    """Evaluate a template with a choice among its parts: to one text for each branch."""
     found: list[Datum] = []
     for branch in choice.branches:
         if not isinstance(branch, Known) or not isinstance(branch.value, str | int | Fraction):
@@ -231,7 +231,7 @@ _ELEMENT = "*"
 def _element(_node: nodes.Element, scope: Scope) -> Datum:
     found = scope.lookup(_ELEMENT)
     if found is None:
-        raise EvaluationError("a splat without a list")
+        raise EvaluationError("`[*]` or `.*` stands outside of a splat expression")
     return found
 
 

@@ -329,7 +329,8 @@ def _in_yaml(source: Source, entry: dict[str, str]) -> bytes:
 def _in_toml(source: Source, entry: dict[str, str]) -> bytes:
     line = toml_key_line(source, TABLE, _KEY, 0)
     if line is not None and not line.text.lstrip().startswith("[["):
-        raise ConfigError(f"{source.path}:{line.begin.line}: kcheck cannot add to a list in brackets")
+        why = f"kcheck cannot add to `{_KEY} = [...]`; use [[{TABLE}.{_KEY}]]"
+        raise ConfigError(f"{source.path}:{line.begin.line}: {why}")
     gap = source.newline * (1 if source.data.endswith(b"\n") else 2)
     lines = (f"[[{TABLE}.{_KEY}]]", *(f"{name} = {json.dumps(value)}" for name, value in entry.items()), "")
     return source.data + (gap + source.newline.join(lines)).encode()

@@ -66,7 +66,7 @@ def _slice(datum: Datum, start: int, end: int) -> list[Datum] | ListData:
         return [Unknown(datum.reason, datum.origin, symbol and symbol.element(at)) for at in places]
     values = ordered(datum)
     if not 0 <= start <= end <= len(values):
-        raise EvaluationError(f"slice from {start} to {end} of a list of {len(values)}")
+        raise EvaluationError(f"slice(): {start} to {end} is outside of a list of {len(values)} elements")
     part = values[start:end]
     return ListData.of(part, values.element) if isinstance(values, ListData) else list(part)
 

@@ -99,7 +99,7 @@ def _jsondecode(datum: Datum, budget: Budget) -> object:
     try:
         found, end = decoder.raw_decode(written)
         if written[end:].lstrip(_JSON_BLANKS)[:1] not in ("", "]", "}"):  # Terraform looks no further than these
-            raise EvaluationError("jsondecode(): there is more behind the value")
+            raise EvaluationError("jsondecode(): text follows the value")
         return _placed(_sorted(found), datum)
     except RecursionError as error:
         raise NotKnown(Unknown(_TOO_DEEP)) from error

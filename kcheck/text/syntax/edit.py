@@ -152,7 +152,7 @@ def _sorted_out(
             stale = (*stale_comments(change), *_stale_description(change))
             replaced += [Edit(span, str(change.value)) for span, alone in stale if alone]
         else:
-            raise EditError(f"{change.name} is computed: `{change.origin.written.text}`")
+            raise EditError(f"kcheck cannot change {change.name}, which is computed: `{change.origin.written.text}`")
     return replaced, insertions
 
 
