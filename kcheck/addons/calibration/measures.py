@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from kcheck.addons.calibration import read
-from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording, RecordingError
+from kcheck.addons.calibration.model import CalibrationError, Loops, NodeTimes, Pod, Recording
 from kcheck.scale.simulate.parameters import FIELDS, shown_seconds
 from kcheck.text.units import counted
 
@@ -42,7 +42,7 @@ class Measure(NamedTuple):
 def settings(files: Iterable[str]) -> str:
     """Format the delays of recorded runs as settings.
 
-    Raises RecordingError if a file is no recording, or none has a delay.
+    Raises CalibrationError if a file is no recording, or none has a delay.
     """
     recordings = [read.read_file(file) for file in files]
     return as_section(recordings, merged(map(measures, recordings)))
@@ -164,7 +164,7 @@ def _joined(recording: Recording) -> list[float]:
 
 
 class Rate(NamedTuple):
-    """Pace of moments: `number` of `total` within `seconds`."""
+    """How fast moments follow each other: `number` of `total` within `seconds`."""
 
     number: int
     total: int
@@ -345,7 +345,7 @@ def _call(recording: Recording) -> Measure:
 
 
 def _together(nodes: list[NodeTimes], moment: float) -> bool:
-    """Whether nodes requested at the same moment are also answered at the same moment."""
+    """Whether requests for nodes sent within one `moment` are also answered within one."""
     batches: dict[int, list[float]] = {}
     for node in nodes:
         if node.asked is not None and node.answered is not None:
@@ -361,12 +361,12 @@ _SHARES = ("stragglers", "never_ready", "slow_deletes")
 def as_section(recordings: list[Recording], found: list[Measure]) -> str:
     """Format the section `simulation`, with a comment per delay, also for missing ones.
 
-    Raises RecordingError if no delay was found.
+    Raises CalibrationError if no delay was found.
     """
     what = " and ".join(recording.what for recording in recordings)
     if all(one.value is None for one in found):
         why = "; ".join(dict.fromkeys(one.note for one in found))
-        raise RecordingError(f"no delay found in {what}: {why}")
+        raise CalibrationError(f"no delay found in {what}: {why}")
     lines = ["# Measured delays for kcheck.yaml.", f"# Recorded: {what}.", "simulation:"]
     for one in found:
         if one.value is not None:

@@ -10,7 +10,7 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
-from kcheck.addons.calibration.model import Loops, NodeTimes, Recording, RecordingError
+from kcheck.addons.calibration.model import CalibrationError, Loops, NodeTimes, Recording
 from kcheck.text.regex import regex
 
 _PREFIX = "cluster_autoscaler_"
@@ -81,12 +81,12 @@ def read_text(text: str) -> Recording:
 def read_answer(data: dict[str, object]) -> Recording:
     """Read a Prometheus response with autoscaler metrics.
 
-    Raises RecordingError if it is an error, or has another form.
+    Raises CalibrationError if it is an error, or has another form.
     """
     inner = data.get("data")
     series = inner.get("result") if isinstance(inner, dict) else None
     if data.get("status") != "success" or not isinstance(series, list):
-        raise RecordingError(f"Prometheus answered {str(data.get('error', 'without a result'))[:200]}")
+        raise CalibrationError(f"Prometheus answered {str(data.get('error', 'without a result'))[:200]}")
     return _read(Metrics(_answered(series)))
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from kcheck.text.errors import Error
 
 
-class RecordingError(Error):
+class CalibrationError(Error):
     """A file that is no recording; the message says in one line what was expected."""
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import inf
 
 from kcheck.addons.calibration import events, metrics
-from kcheck.addons.calibration.model import Loops, NodeTimes, Pod, Recording, RecordingError
+from kcheck.addons.calibration.model import CalibrationError, Loops, NodeTimes, Pod, Recording
 from kcheck.text.files import system
 from kcheck.text.files.disk import MAX_BYTES
 from kcheck.text.regex import regex
@@ -30,43 +30,43 @@ EXPECTED = "expected `kubectl get events -A -o json`, metrics of the cluster aut
 def read_file(path: str) -> Recording:
     """Read a recording from a file, `-` for standard input.
 
-    Raises RecordingError if it cannot be read, or is no recording.
+    Raises CalibrationError if it cannot be read, or is no recording.
     """
     name = "standard input" if path == "-" else path
     try:
         loops = _loops_beside(path)
         return read_text(_text(path), loops)
-    except RecordingError as error:
-        raise RecordingError(f"{name}: {error}") from error
+    except CalibrationError as error:
+        raise CalibrationError(f"{name}: {error}") from error
 
 
 def read_text(text: str, loops: str | None = None) -> Recording:
     """Read a recording from text; `loops` is the table of loops beside a table of nodes.
 
-    Raises RecordingError if it is no recording.
+    Raises CalibrationError if it is no recording.
     """
     if text.lstrip()[:1] in ("{", "["):
         return _read_json(text)
     if max(text.count("\n"), (loops or "").count("\n")) > _MOST_LINES:
-        raise RecordingError(f"more than {_MOST_LINES:,} lines; record fewer nodes or less time")
+        raise CalibrationError(f"more than {_MOST_LINES:,} lines; record fewer nodes or less time")
     if "launched" in next(_rows(text), (0, [""]))[1]:
         return read_table(text, loops)
     if metrics.is_text(text):
         return metrics.read_text(text)
-    raise RecordingError(EXPECTED if text.strip() else f"empty; {EXPECTED}")
+    raise CalibrationError(EXPECTED if text.strip() else f"empty; {EXPECTED}")
 
 
 def _text(path: str) -> str:
     try:
         data = sys.stdin.buffer.read(MOST_BYTES + 1) if path == "-" else system.head(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise RecordingError("no such file, or it cannot be read") from error
+        raise CalibrationError("no such file, or it cannot be read") from error
     if len(data) > MOST_BYTES:
-        raise RecordingError(f"more than {MOST_BYTES // 1_000_000} MB; record fewer namespaces or less time")
+        raise CalibrationError(f"more than {MOST_BYTES // 1_000_000} MB; record fewer namespaces or less time")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise RecordingError(f"not text; {EXPECTED}") from error
+        raise CalibrationError(f"not text; {EXPECTED}") from error
 
 
 def _loops_beside(path: str) -> str | None:
@@ -78,7 +78,7 @@ def _loops_beside(path: str) -> str | None:
 
 def _read_json(text: str) -> Recording:
     if text.count("{") + text.count("[") > _MOST_PARTS or text.count(",") > 3 * _MOST_PARTS:
-        raise RecordingError("too many parts; record fewer namespaces or less time")
+        raise CalibrationError("too many parts; record fewer namespaces or less time")
     found: list[events.Event] = []
     lists = 0
     try:
@@ -90,9 +90,9 @@ def _read_json(text: str) -> Recording:
             found += [item for item in items if isinstance(item, events.Event)] if isinstance(items, list) else []
     except (ValueError, RecursionError) as error:
         where = f"line {error.lineno}: " if isinstance(error, json.JSONDecodeError) else ""
-        raise RecordingError(f"{where}not JSON; {EXPECTED}") from error
+        raise CalibrationError(f"{where}not JSON; {EXPECTED}") from error
     if not found:
-        raise RecordingError(f"JSON without events of nodes or pods; {EXPECTED}")
+        raise CalibrationError(f"JSON without events of nodes or pods; {EXPECTED}")
     return events.read_events(found)
 
 
@@ -124,7 +124,7 @@ _TAINTED = 6
 def read_table(text: str, loops: str | None) -> Recording:
     """Read the table of nodes, and idle loops from the one beside it.
 
-    Raises RecordingError if a row has other columns than the first, or a time is not a number.
+    Raises CalibrationError if a row has other columns than the first, or a time is not a number.
     """
     rows = list(_parsed(text))
     nodes = [NodeTimes(**{name: row.get(column) for column, name in _COLUMNS.items()}) for row in rows]
@@ -144,7 +144,7 @@ def read_table(text: str, loops: str | None) -> Recording:
 def _starts(text: str) -> list[float]:
     rows = list(_parsed(text))
     if "start" not in next(_rows(text), (0, [""]))[1]:
-        raise RecordingError("the table of loops needs a column start")
+        raise CalibrationError("the table of loops needs a column start")
     return _sorted(row["start"] for row in rows)
 
 
@@ -153,7 +153,7 @@ def _parsed(text: str) -> Iterator[dict[str, float | None]]:
     _, header = next(rows, (0, []))
     for line, row in rows:
         if len(row) != len(header):
-            raise RecordingError(f"line {line}: expected {len(header)} columns as in the first row, not {len(row)}")
+            raise CalibrationError(f"line {line}: expected {len(header)} columns as in the first row, not {len(row)}")
         yield {name: _number(line, cell) if cell else None for name, cell in zip(header, row, strict=True)}
 
 
@@ -169,7 +169,7 @@ def _number(line: int, cell: str) -> float:
     except ValueError:
         number = float("nan")
     if not abs(number) < _LARGEST:  # infinite and nan among them
-        raise RecordingError(f"line {line}: expected seconds, not {cell[:40]}")
+        raise CalibrationError(f"line {line}: expected seconds, not {cell[:40]}")
     return number
 
 

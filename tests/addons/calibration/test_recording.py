@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kcheck.addons.calibration import measures, read
-from kcheck.addons.calibration.model import RecordingError
+from kcheck.addons.calibration.model import CalibrationError
 from kcheck.commands.cli import cli
 from kcheck.config import schemas
 from kcheck.scale.simulate import parameters
@@ -470,6 +470,6 @@ def test_any_text_is_either_recorded_or_refused(text: str) -> None:
     try:
         recording = read.read_text(text, "start\n1\n12\n")
         printed = measures.as_section([recording], measures.measures(recording))
-    except RecordingError:
+    except CalibrationError:
         return
     schemas.check(schemas.document(Source("a.yaml", printed.encode())), "settings", "setting", "the settings")
