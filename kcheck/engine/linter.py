@@ -1,4 +1,8 @@
-"""Run the rules over a tree: decide, withhold fixes, prune, suppress, merge."""
+"""Run the rules over a tree.
+
+Stages: read (inventory), decide (rule_outcomes), withhold fixes (may_change), prune (`unless`), suppress, decide the
+rules about files (`input`), suppress again, set severities, merge (merging), count what was judged (judged).
+"""
 
 from __future__ import annotations
 

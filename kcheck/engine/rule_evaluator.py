@@ -322,7 +322,7 @@ class Evaluator:
         return word if isinstance(word, dict) else _ordered(self.evaluate(text), text)
 
     def by_hand(self, change: Change) -> str:
-        """Return which code to change by hand: the expression that gives a value, or the source of a plan."""
+        """Return an instruction for a change that kcheck cannot write: the setting, and its expression or plan."""
         origin, written = change.origin, change.origin.written
         in_module = origin.within and origin.path[0].startswith("module ")
         if origin.why:

@@ -113,7 +113,7 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
 
 
 def owners(thing: Thing, world: World) -> Sequence[Thing]:
-    """Return the workloads that contain an object; an object outside of workloads itself."""
+    """Return the workloads that contain an object; the object itself if it is outside of workloads."""
     if isinstance(thing, Image):
         return [workload for workload, _ in world.images.uses(thing)]
     return [world.deployed.workload(thing)] if isinstance(thing, PodTemplate | Container) else [thing]
@@ -121,7 +121,7 @@ def owners(thing: Thing, world: World) -> Sequence[Thing]:
 
 @once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
-    """Map the objects of a subject that may be on several clusters to the running total of these clusters."""
+    """Map each object that may be on several clusters to the total of such clusters up to this object."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 

@@ -131,7 +131,7 @@ def renamed(rules: Iterable[Rule]) -> dict[str, str]:
 
 
 def former(names: Iterable[str], config: Config) -> dict[str, str]:
-    """Map those of the names that rules had formerly to their names of today."""
+    """Map the former names of rules among these names to the names of today."""
     now = renamed(all_rules(config.rules))
     return {name: now[name] for name in names if name in now}
 

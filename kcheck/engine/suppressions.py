@@ -152,7 +152,7 @@ class Suppressions:
         return self._by_line.get((id(place.source), place.begin.line), ())
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
-        """List comments with a reason, each with a rule that ran and was decided but not silenced.
+        """List comments with a reason, each with a rule it names that was decided and found nothing to silence.
 
         `names` are those of all rules and groups.
         """

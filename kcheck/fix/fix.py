@@ -342,7 +342,7 @@ def _brought(found: list[Finding]) -> _Worse:
 
 
 def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
-    """Yield the regressions on objects that each group of fixes is about or changes; None for none."""
+    """Yield, for each group of fixes, the regressions on objects that it is about or changes, else None."""
     on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
     for group in groups:
         names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))

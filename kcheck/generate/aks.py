@@ -199,7 +199,7 @@ def batch(nodes: int) -> int:
 
 
 class _Topology(TypedDict):
-    """Topology of a VM size, whose other parts the template reads."""
+    """Entry of `topologies.yaml`; Python reads only `machines`, the template reads the rest."""
 
     machines: list[str]
 

@@ -69,10 +69,7 @@ class Queue(NamedTuple):
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
-    """Return the template values of all manifests for a target.
-
-    A cloud may override those in FLAGS and no others.
-    """
+    """Return the template values of all manifests for a target. A cloud may override those in FLAGS and no others."""
     usual = recommended.values(intent.cloud)
     fast, ready = jobs.interfaces(intent), _ready(intent, target)
     flavors, covered = _flavors(intent, pools, fast), [CARD if intent.gpus else "cpu"]
@@ -117,7 +114,7 @@ def autoscaler_chart(intent: Intent) -> str:
 
 
 def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int]]:
-    """Split each total into whole parts by percent, so that the parts' sums are by percent too.
+    """Split each total into whole parts by `percents`, so that the sums over all totals follow the percents too.
 
     Each unit goes to the part furthest below its percent (Webster's method), so more units never shrink a part.
     The percentage left of a hundred becomes an additional last part.

@@ -100,7 +100,7 @@ def _chart_version(release: HelmRelease) -> Value[str]:
 
 
 def _repository(image: str) -> str:
-    """Strip tag and digest from an image; the name always has a slash before it."""
+    """Return an image without tag and digest; a bare name becomes `/name`, so that every result has a slash."""
     path, _, name = image.partition("@")[0].rpartition("/")
     return f"{path}/{name.partition(':')[0]}"
 

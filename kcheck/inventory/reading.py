@@ -111,7 +111,7 @@ class Kept:
             self._terraform = OfTerraform(_copy(read), folders, _state(tree, folders))
 
     def begin(self, among: object) -> None:
-        """Begin a run; `among` is what the objects of a file depend on."""
+        """Begin a run; keep earlier results only if `among`, the settings and files they depend on, is unchanged."""
         self._before = self._before | self._files if among == self._among else {}
         self._among, self._files = among, {}
 

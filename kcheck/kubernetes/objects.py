@@ -222,7 +222,7 @@ def unknown_scalar(why: str, span: Span) -> yaml.Computed:
 
 
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
-    """Yield the YAML documents in a text; parts have places if unescaped."""
+    """Yield the YAML documents in a text value; nodes have places in the file unless the text has escapes."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)
         if not pieces and not isinstance(node.datum, Unknown):

@@ -106,7 +106,7 @@ class Rendering:
         self.objects = [] if self.refused else self.objects
 
     def _given(self, release: Release, charts: Charts) -> str:
-        """Return the values of a release as JSON. Raises TemplateError if some are missing, or releases too many."""
+        """Return a release's values as JSON. Raises TemplateError if some are missing, or after too many releases."""
         charts.left -= 1
         if release.gap or charts.left < 0:
             raise TemplateError(release.gap or f"more than {MOST_RELEASES} charts are rendered for releases")

@@ -118,7 +118,7 @@ def _add(templates: dict[str, Body], name: str, body: Body) -> None:
 
 
 def _nodes(text: str, path: str) -> Iterator[str | Node]:
-    """Yield the texts and actions of a template, without comments and trimmed spaces; no path gives no place."""
+    """Yield the texts and actions of a template, without comments and trimmed spaces; actions have places in `path`."""
     at, line, counted, trims = 0, 1, 0, False
     while (start := text.find("{{", at)) >= 0:
         line, counted = line + text.count("\n", counted, start), start

@@ -64,7 +64,7 @@ class Size(Struct, frozen=True, eq=False):
 
 
 class Upgrade(Struct, frozen=True, eq=False):
-    """Upgrade settings of a pool: surge, and nodes replaced at a time (`rolling`), which may be set by two."""
+    """Upgrade settings of a pool: nodes added (`surge`) and replaced (`rolling`) at a time; then fields of single clouds."""
 
     surge: Value[Surge] = NOTHING
     rolling: Value[Surge] = NOTHING

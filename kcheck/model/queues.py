@@ -30,7 +30,7 @@ class PriorityClass(Thing, frozen=True):
 
 
 class FlavorQuota(Struct, frozen=True):
-    """Quota of a resource in a flavor of Kueue: CPUs, bytes, devices; without a limit it borrows or lends all."""
+    """Quota of a resource (CPUs, bytes, devices) in a flavor of Kueue; None for `borrowing` or `lending`: no limit."""
 
     flavor: str
     resource: str

@@ -294,7 +294,7 @@ ALL = "all of these"
 
 
 class SavingsTable(NamedTuple):
-    """Savings of fixes as a table, or as one sentence each; `command` shows the fixes."""
+    """Savings of fixes: rows of a table, or sentences in `lines`; the kcheck `command` prints the fixes."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

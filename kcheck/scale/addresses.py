@@ -174,7 +174,7 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
 
 
 def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
-    """Count the DaemonSets on every node of a pool; with `own`, those whose pods are not on its network."""
+    """Count the DaemonSets on every node of a pool; with `addressed`, without those on the node's own network."""
     cluster, found = known(pool.cluster), set[tuple[str | None, str]]()
     for one in world.pools.daemon_sets.get(cluster.id, ()) if cluster else ():
         if any(placement.chooses(t, pool).fits and not (addressed and known(t.host_network)) for t in one.templates):

@@ -66,7 +66,7 @@ def of_pods(template: PodTemplate, world: World) -> Value[int]:
 
 
 def whole_cards(cluster: Cluster, world: World) -> Amount:
-    """Count the pods with exactly one whole GPU, except jobs and DaemonSets."""
+    """Count the pods with exactly one whole GPU, except those of jobs and DaemonSets."""
     found = [
         template
         for workload in world.deployed.on(cluster).workloads

@@ -287,11 +287,11 @@ class Trial(Struct, frozen=True):
 
     @property
     def kindest(self) -> list[int]:
-        """Order of pools that reaches the limit last."""
+        """Pools in the order of growth that reaches the limit last."""
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
     def fits(self, growth: Growth, nodes: int, test: Callable[[list[int]], bool], sign: int) -> bool:
-        """Whether a target passes, with the rest in the unknown pool of least (1) or most (-1) demand."""
+        """Whether a target fits with the rest in the unknown pool of the least (`sign` 1) or most (-1) demand."""
         if growth.known:
             sizes = growth.sizes(nodes)
         else:

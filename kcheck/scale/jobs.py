@@ -218,7 +218,7 @@ def _number(text: str) -> int | None:
 
 
 def _slots(template: PodTemplate, owner: Workload) -> Value[int]:
-    """Count the processes that a launcher starts on each worker; null if a single one may start the others."""
+    """Count the processes that a launcher starts on each worker; null if one process may start more (torchrun)."""
     if template.role.lower() != "worker":
         return computed(template, None)
     one = known(owner.slots) == 1

@@ -133,7 +133,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
 
 
 class _Labelled(Struct, frozen=True):
-    """Pods by each of their labels; names and labels of objects that serve, with the workload, by their first letters.
+    """Pods by label; Deployments and StatefulSets (`served`) by the first letters of their names and labels.
 
     `unknown`: an unknown value of a label that pods have.
     """

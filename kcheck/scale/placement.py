@@ -169,7 +169,7 @@ def _is_of_cards(one: Requirement, clouds: Iterable[Cloud]) -> bool:
 
 
 def names(template: PodTemplate, domains: tuple[str, ...]) -> bool:
-    """Whether pods select or tolerate a label in some domains."""
+    """Whether pods select a label, or tolerate a taint, of some domains."""
     keys = [one.key for term in sure(template.selection) or () for one in term]
     keys += [one.key for one in known(template.tolerations) or ()]
     return any(key.partition("/")[0].endswith(domains) for key in keys)

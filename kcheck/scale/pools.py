@@ -52,7 +52,7 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
-    """Return the input that decides how many nodes a GPU workload fills, if it has, or may have, more pods."""
+    """Return the input that decides how many nodes a GPU workload fills, if its pods may outnumber the pool's nodes."""
     asked = [one for one in workload.templates if workload.batch and may_count(one.gpus)]
     own = first_unknown(value for one in asked if world.pools.may_land(one, pool) for value in (one.gpus, one.count))
     if own is not None:

@@ -143,7 +143,7 @@ def leading(queue: Queue, world: World) -> int:
 
 
 def _unnamed(queue: Queue, world: World) -> Unknown | None:
-    """Return an unknown name, by which jobs may wait in a queue."""
+    """Return an unknown name through which more jobs may wait in a queue; None if all are known."""
     scope = world.deployed.scope(queue)
     names = queue.name, queue.namespace, unnamed_queue("LocalQueue", scope, world), _unnamed_by_jobs(scope, world)
     return first_unknown(names)
@@ -151,7 +151,7 @@ def _unnamed(queue: Queue, world: World) -> Unknown | None:
 
 @once
 def unnamed_queue(kind: str, scope: str, world: World) -> Unknown | None:
-    """Return an unknown name of a queue in a scope, or of a queue's target; of any kind if empty."""
+    """Return an unknown name of a queue in a scope, or of a queue's target; an empty `kind` means any."""
     found = [one for one in world.deployed.in_scope(scope).queues if kind in (one.kind, "")]
     return first_unknown(name for one in found for name in (one.name, one.leads_to, one.namespace))
 
@@ -257,7 +257,7 @@ def _kinds(scope: str, world: World) -> Counter[str]:
 
 
 def first_of_file(queue: Queue, world: World) -> bool:
-    """Whether a queue is the first with its version in its file."""
+    """Whether a queue is the first with its API version in its file."""
     return _by_file(world)[queue.place.source.path, queue.api] is queue
 
 

@@ -211,7 +211,7 @@ def _newbits(subnet: Subnet) -> int | None:
 
 
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
-    """Return a subnet's range with fewer new bits, if these do not suit all subnets of the call."""
+    """List the larger range that fewer new bits give this subnet of a `cidrsubnet` call; empty if impossible."""
     bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []

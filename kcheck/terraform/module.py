@@ -309,7 +309,7 @@ class Module:
                     yield module, block, True
 
     def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
-        """Yield calls of published modules with their unread arguments, all of them without a skeleton."""
+        """Yield calls of published modules, each with the arguments kcheck does not read: all, without a skeleton."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 found = module.call(name)

@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """Make a choice of values: a single value itself, plain unknown with too many.
+    """Make a choice of values; a single value stays itself, too many become a plain Unknown.
 
     A single branch that may fail, such as an element at an unknown index, stays a choice so that `try` sees it.
     """

@@ -84,7 +84,7 @@ class States:
         return parts.get(folder)
 
     def _add(self, root: Module, top: Module, address: str, name: str = "") -> None:
-        """Make a root a part of another one, in the environment with a given name or the same name."""
+        """Add a root as a part of another one, in the environment `name`, else in that of the other root."""
         root = self._bound(root, name or top.environment)
         own, inputs, workspace = root.configuration, root.inputs, root.workspace
         part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)

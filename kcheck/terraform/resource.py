@@ -121,7 +121,7 @@ class BlockRecord:
         return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
 
     def made_from(self, kind: str) -> Datum | None:
-        """Evaluate the collection behind a `dynamic` block; None unless it only copies members."""
+        """Evaluate the collection behind a `dynamic` block; None unless its content only copies members of elements."""
         block = self._dynamic(kind)
         content = next(iter(block.body.all("content")), None) if block is not None else None
         if block is None or content is None or "for_each" not in block.body.attributes:
@@ -296,7 +296,7 @@ def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unkno
 
 
 def _named(collection: Datum) -> list[Entry]:
-    """List the elements of `for_each` by their keys; raise EvaluationError if it has none that are texts."""
+    """List the elements of `for_each` by their keys. Raises EvaluationError if a key is no text."""
     found = list(entries_of(collection))
     if not is_map(collection) and type(collection) is not Unknown:
         found = [entry._replace(key=entry.item) for entry in found]

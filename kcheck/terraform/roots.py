@@ -93,7 +93,7 @@ class Loader:
         return self._joined(roots, found) if reads else roots
 
     def _is_fragment(self, configuration: Configuration, clusters: tuple[str, ...]) -> bool:
-        """Whether a folder refers to names it lacks, so that it is to be copied or rendered; record it."""
+        """Whether a folder refers to names that it does not declare, as one that others copy; record it as skipped."""
         own = [".".join(key) for key in configuration.resources if clusters and key[0].startswith(clusters)]
         if not own or configuration.has_settings or configuration.gap:
             return False

@@ -38,7 +38,7 @@ def by_kind(expressions: Mapping[str, str]) -> str:
 
 
 def _is_one(kinds: list[str], *, whole: bool) -> str:
-    """Test for one of some kinds, with the API group (`whole`) if names alone are ambiguous."""
+    """Return a test that an object is of one of these kinds; `whole` compares the API group, too."""
     names = [kind if "/" in kind else f"v1/{kind}" for kind in kinds] if whole else [
         kind.rpartition("/")[2] for kind in kinds
     ]  # fmt: skip
@@ -171,5 +171,5 @@ _SHORT = 80
 
 
 def fact(name: str, kinds: tuple[str, ...]) -> str:
-    """Return a word of a workload that depends only on its kind."""
+    """Return the expression of a workload's word that depends only on the kind."""
     return by_kind({kind: literal(table.facts(kind)[name]) for kind in kinds})

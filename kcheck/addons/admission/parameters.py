@@ -83,7 +83,7 @@ def _strategy(world: World) -> str:
 
 
 def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]) -> tuple[str, ...]:
-    """Read from the configuration of Volcano's scheduler; empty if the code has none."""
+    """Return what `read` finds in the configuration of Volcano's scheduler; empty if the code has none."""
     return next((known(read(one)) or () for one in world.inventory.schedulers), ())
 
 

@@ -97,7 +97,7 @@ def _conditions(rule: Rule, words: Words, *, info: bool) -> list[str]:
 
 
 def _taken_in(words: Words, text: str, subject: str) -> list[str]:
-    """Collect the words of an expression, and return the limits it uses."""
+    """Add the words of an expression to `words`, and return the limits that it uses."""
     paths = sorted(cel.compile(text, (subject, "limits")).used.paths)
     for path in paths:
         if not path.startswith("limits."):

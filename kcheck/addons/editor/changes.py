@@ -21,10 +21,7 @@ Stamps = dict[str, "system.Stamp"]
 
 
 class Watcher:
-    """Stamps of the files below some paths, and of some other files.
-
-    Links out of the repository are not followed.
-    """
+    """Stamps of the files below some paths, and of some other files. Links out of the repository are not followed."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths

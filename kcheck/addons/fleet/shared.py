@@ -42,7 +42,7 @@ class _Share(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Identity of a shared limit; `alone` names a cluster whose partners are unknown."""
+    """Identity of a shared limit; `alone` names a cluster if it is unknown which others share the limit."""
 
     kind: str
     account: str
@@ -174,7 +174,7 @@ def _common(texts: Iterable[str]) -> str:
 
 
 def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
-    """Say which input decides whether a limit holds, for its largest share."""
+    """Yield what to add to the list, for the largest share, so that kcheck knows whether a limit holds."""
     (least, most), where = limits, _where(share, key)
     if not share.use.key:
         yield f"not added to others: write {_MISSING[share.use.kind]}"

@@ -33,7 +33,7 @@ class Period(Struct, frozen=True):
         return max(0, min(end, self.end) - max(begin, self.begin))
 
     def has(self, time: int | None) -> bool:
-        """Whether a time is in the span; an unknown one is not."""
+        """Whether a time is in the period; an unknown time is not."""
         return time is not None and self.begin <= time < self.end
 
 
@@ -120,7 +120,7 @@ def total(found: Iterable[Amounts]) -> Amounts:
 
 
 class Share(Struct):
-    """Share of its node that a pod took for some `seconds` of a span: `paid`, and `used` of it.
+    """Share of its node that a pod took for some `seconds` of a period: `paid`, and `used` of it.
 
     `used` is None if not measured. Nothing here depends on a price.
     """
@@ -131,14 +131,14 @@ class Share(Struct):
 
 
 class Held(Struct):
-    """Pod in a span: its requests and use, and its share of its node; None if unknown."""
+    """Pod in a period: its requests and use, and its share of its node; None if unknown."""
 
     amounts: Amounts
     share: Share | None
 
 
 def held(pod: Pod, node: Priced | None, span: Period, recording: Recording) -> Held | None:
-    """Compute the amounts of a pod in a span of a recording; None if the pod was absent."""
+    """Compute the amounts of a pod in a period of a recording; None if the pod was absent."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
     seconds = pod.hours.seconds[low:high]
     before = _before_running(pod, span, recording)

@@ -46,7 +46,7 @@ class Row(Struct):
 
 
 class Compared(Struct, frozen=True):
-    """Two compared spans; `factor` scales the earlier one to the length of the later one."""
+    """Two periods of a recording that are compared; `factor` scales the earlier one to the length of the later."""
 
     recent: Period
     before: Period
@@ -101,7 +101,7 @@ class Bill(Struct):
 
 
 class _Part(Struct):
-    """Amounts of a span: of each pod by index, of spare capacity, and of pools; `ran` are pods that ran."""
+    """Amounts of a period: of each pod by index, of spare capacity, and of pools; `ran` are pods that ran."""
 
     pods: dict[int, Amounts] = field(default_factory=dict)
     ran: set[int] = field(default_factory=set)
@@ -206,7 +206,7 @@ def _rows(joined: Joined, keys: Sequence[str], part: _Part) -> list[Row]:
 
 
 def _span(recording: Recording, begin: int, end: int | None = None) -> Period:
-    """Return a span in whole hours from the beginning of the recording."""
+    """Return a period in whole hours from the beginning of the recording."""
     until = recording.end if end is None else end
     first = round((begin - recording.begin) / HOUR)
     last = -(-(until - recording.begin) // HOUR) if end is None else round((until - recording.begin) / HOUR)
@@ -254,7 +254,7 @@ def _part(joined: Joined, nodes: Nodes, span: Period) -> _Part:
 
 
 def _held(joined: Joined, nodes: Nodes, span: Period) -> dict[int, Held]:
-    """Return the amounts of pods in the span, by pod index."""
+    """Return the amounts of pods in the period, by pod index."""
     pods = [match.pod for match in joined.matches]
     found = (accounting.held(pod, nodes.by_name.get(pod.node), span, joined.recording) for pod in pods)
     return {index: one for index, one in enumerate(found) if one is not None}
@@ -275,7 +275,7 @@ def _charge(found: Held, node: Priced | None, factor: float) -> None:
 
 
 def _queued(match: Match, span: Period, recording: Recording) -> Amounts:
-    """Return a pod's wait for its node, if that ended in the span, or had not ended when last seen."""
+    """Return a pod's wait for its node, if the wait ended in the period, or not before last seen."""
     pod = match.pod
     if pod.scheduled is not None:
         if pod.created is None or not span.has(pod.scheduled):
@@ -351,7 +351,7 @@ def _sums(joined: Joined, keys: Sequence[str], part: _Part) -> dict[str, Amounts
 
 
 def _note(result: Bill, compared: Compared, recent: dict[str, Amounts], before: dict[str, Amounts]) -> None:
-    """Store both spans' amounts in each row; rows only in the earlier span count in the totals only."""
+    """Store both periods' amounts in each row; rows that only the earlier period has count in the totals only."""
     result.compared = compared
     for row in [*result.rows, result.spare]:
         row.recent = recent.get(row.name, Amounts())

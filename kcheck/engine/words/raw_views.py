@@ -1,4 +1,4 @@
-"""Raw subjects: manifests and Terraform resources as written, for rules on objects outside the model.
+"""Views of raw subjects (manifests and Terraform resources as written); `view` chooses the view of any subject.
 
 Their trees are open: an absent key is absent, and so is null. Unknown values are left out of the data too, so a view
 records them, and says whether an expression would mistake an unknown value for an absent one.

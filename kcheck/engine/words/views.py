@@ -231,7 +231,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield where a field of a subject's objects is or would be written, with their ids."""
+    """Yield where a field of a subject's objects is written, or would be, with the ids of the objects."""
     field = words(subject)[name]
     for thing in things(subject, world):
         value = field.read(thing, world)

@@ -76,7 +76,7 @@ def ports(gateways: list[Fields]) -> Value[int]:
 
 
 def of_network(reader: Reader, network: Value[str]) -> list[tuple[Instance, Fields]]:
-    """List AWS' NAT gateways that may serve a VPC, by its id: all but those of another one."""
+    """List AWS' NAT gateways that may serve a VPC, by its id: all but those of another VPC."""
     own, subnets = known(network), reader.subnets_by_address.items()
     others = {address for address, one in subnets if own and (other := known(one.network)) and other.id != own}
     return [one for one in reader.each(KIND_OF_EKS) if address_of(one[1].raw("subnets")) not in others]

@@ -425,7 +425,7 @@ def or_default(value: Value[T], default: Callable[[Origin], Value[T]]) -> Value[
 
 
 def growing(low: Value[int], high: Value[int]) -> Value[bool]:
-    """Whether an autoscaler changes the size between two bounds."""
+    """Whether an autoscaler can change the size: the maximum exceeds the minimum."""
     return mapped(high, lambda most: most > (known(low) or 0))
 
 

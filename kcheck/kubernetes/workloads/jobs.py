@@ -231,7 +231,7 @@ def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
 
 
 def _most(values: list[Value[int]], item: Object) -> Value[int]:
-    """Return the largest number; Unknown if any is."""
+    """Return the largest of some numbers; Unknown if any of them is."""
     unknown = first_unknown(values)
     numbers = [value for value in values if isinstance(value, Known)]
     return unknown or max(numbers, key=lambda value: value.value, default=Known(0, Origin((item.span,))))
@@ -345,7 +345,7 @@ def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object
 
 
 def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
-    """Whether a service account is in a workload's namespace; a default one must be in its folder, too."""
+    """Whether a workload may use a service account: same namespace and, for the default account, same folder."""
     spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT_ACCOUNT or account.folder == item.folder)
 

@@ -41,7 +41,7 @@ def of_object(item: Object) -> Iterator[Monitor]:
 
 
 def of_workload(item: Object) -> Iterator[Monitor]:
-    """Yield the server in a Deployment or StatefulSet, by its image; its account decides what it scrapes."""
+    """Yield the Prometheus server of a Deployment or StatefulSet, recognised by its image, with its service account."""
     spec = pod_spec(item)
     for container in containers(spec):
         image = written(container, "image")

@@ -49,7 +49,7 @@ def _mills(job: Workload, template: PodTemplate, world: World) -> int:
 
 
 def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
-    """List the jobs of a cluster, else what else needs all its pods, each with its largest pods."""
+    """List a cluster's jobs, else other workloads that need all their pods, each with its largest pod template."""
     own = [one for one in world.deployed.on(cluster).workloads if one.templates and not one.per_node]
     jobs = [one for one in own if one.batch and known(one.suspended) is not True]
     found = jobs or [one for one in own if known(one.rigid)]

@@ -235,7 +235,7 @@ deletion, being deleted.
 
 
 class JobTimes(Struct, frozen=True):
-    """Start and end of a job's work, infinite if none; `left` pods are not done, `held` nodes have one."""
+    """Start and end of a job's work, infinite if none; `left` pods are not done, `held` nodes run one."""
 
     name: str
     start: float

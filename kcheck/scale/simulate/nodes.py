@@ -139,7 +139,7 @@ class Fleet(Struct):
     number: int = 0
 
     def at(self, time: float, what: str, group: Group) -> None:
-        """Schedule a change: launch, join, stop and clear (not ready between them), leave, or lose without a join."""
+        """Schedule a change: launch, join, stop and clear (not ready between them), leave, or lose (never joined)."""
         self.number += 1
         heappush(self.changes, (time, self.number, what, group))
 

@@ -140,7 +140,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 
 def _zone_traffic(world: World, cluster: Cluster, pools: list[NodePool], count: int) -> str:
-    """Describe the price of traffic between zones, if no single one holds the pods; empty if unknown."""
+    """Describe the price of traffic between zones if no single zone holds the pods; else, or if unknown, empty."""
     room, price = Counter[tuple[str, ...]](), next(filter(None, map(world.numbers.price, pools)), None)
     for pool in pools:
         subnets = tuple(one.id for one in known(pool.addresses.subnets) or ())
@@ -261,7 +261,7 @@ def _written(world: World, cluster: Cluster, karpenter: list[NodePool]) -> dict[
 
 
 def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> int | None:
-    """Return the nodes that --nodes requests of pools; an environment's target does not concern a job."""
+    """Count the nodes of --nodes that fall to these pools; an environment's target does not apply to a job."""
     own = world.sizes.requested_by_name(cluster)
     nodes = world.config.nodes.get("") if own is None else own
     if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):

@@ -240,7 +240,7 @@ def hours(seconds: float) -> str:
 
 
 def asked(one: Fragment) -> str:
-    """Format the requests of the longest waiting pod that were partly free."""
+    """Format what the longest waiting pod requested of the unusable resource."""
     size = _shape(one.found.longest.requested)
     return f"{size.gpus if one.found.unit == 'GPUs' else size.cpu / _size(one):g}"
 

@@ -152,7 +152,7 @@ class WallFinder:
         key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:
-        """Make a wall without its number of nodes; `entry` has its kind and source, `key` tells a scope's apart."""
+        """Make a wall without a number of nodes; `entry` has kind and source; its id ends with `key`, else `scope`."""
         kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         return Wall(
@@ -186,7 +186,7 @@ class WallFinder:
             yield replace(self.at(wall, nodes, arithmetic, trial, self.needed(wall, takes)), takes=takes)
 
     def of_each(self, each: Mapping[str, int]) -> str:
-        """Format the use of each pool's node."""
+        """Format how much of a limit one node of each pool uses."""
         return " and ".join(
             f"{each[one.id]:,} per node of {one.display_name}" for one in self.pools[:4] if one.id in each
         )

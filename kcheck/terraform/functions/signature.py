@@ -168,7 +168,7 @@ def not_null(datum: Datum) -> Datum:
 
 
 def items(datum: Datum) -> tuple[Datum, ...]:
-    """List the elements of a list, tuple or set, which stays one, or raise EvaluationError."""
+    """Return a list, tuple or set as it is. Raises EvaluationError if the argument is something else."""
     value = present(datum)
     if not isinstance(value, tuple):
         raise EvaluationError(f"a list is needed, not a {scalars.kind(value)}")

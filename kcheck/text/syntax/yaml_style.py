@@ -45,7 +45,7 @@ class Style(NamedTuple):
         yield from (f"  {line}" for line in lines[1:])
 
     def flow(self, value: Data, line: str = "") -> str:
-        """Format a value in flow style; after a `line` end and its indentation, if given, each member and item."""
+        """Format a value in flow style; with `line`, a line end and its indentation, each member begins a line."""
         deeper = line and line + ("\t" if line.lstrip("\r\n").startswith("\t") else " " * self.step)
         if isinstance(value, dict):
             parts, ends = self.members(value, deeper), "{}"

@@ -61,14 +61,14 @@ def day(time: int) -> str:
 
 
 def period(span: Period) -> str:
-    """Format the first and last day of a span."""
+    """Format the first and last day of a period."""
     first, last = day(span.begin).split(), day(span.end).split()
     same = next((index for index in range(3) if first[index:] == last[index:]), 3)
     return f"{' '.join(first[:same])} to {' '.join(last)}".removeprefix(" to ")
 
 
 def length(span: Period) -> str:
-    """Format the length of a span: 7 days, 5 hours."""
+    """Format the length of a period: 7 days, 5 hours."""
     days, rest = divmod(span.end - span.begin, _SECONDS_OF_DAY)
     if days and not rest:
         return counted(days, "day")

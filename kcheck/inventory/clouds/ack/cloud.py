@@ -71,7 +71,7 @@ class Ack(Cloud):
         return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
-        """Return the rating of the Cluster Autoscaler; the other engine has none."""
+        """Return the nodes per pool that ACK rates its Cluster Autoscaler for; None for the other engine."""
         own = list(autoscalers)
         if not any(equals(one.profile, "cluster-autoscaler") for one in own):
             return None

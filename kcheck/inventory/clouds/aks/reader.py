@@ -264,7 +264,7 @@ class _Aks(Reader):
         )
 
     def _subnet_of_aks(self, cluster: model.Cluster, unset: Unset, *, is_first: bool) -> Value[model.Subnet]:
-        """Return the subnet that AKS makes for a cluster whose first pool names none, which others share."""
+        """Return the subnet that AKS makes if a cluster's first pool names none; other pools without one share it."""
         address = f"{cluster.address}.aks-subnet"
         made = self.subnets_by_address.get(address)
         if made is None and is_first:

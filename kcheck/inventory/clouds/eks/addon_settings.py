@@ -64,7 +64,7 @@ def dns_compute(addons: list[Fields]) -> Value[str]:
 
 
 def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields]) -> Value[bool]:
-    """Whether the CoreDNS add-on, if it is `every` one, scales itself, with the setting's span; Unset without it."""
+    """Whether the CoreDNS add-on scales itself, placed at its setting; Unset without one. `every` lists all add-ons."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):

@@ -238,7 +238,7 @@ def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = N
 
 
 def looked_up(values: Collection[object], moving: Collection[str]) -> Value[bool]:
-    """Whether any value comes from a data source whose answer is another one with each image of AWS."""
+    """Whether any value comes from a data source whose answer changes with each new image of AWS."""
     for one in values:
         if isinstance(one, Unknown) and one.symbol is not None:
             address = one.symbol.address

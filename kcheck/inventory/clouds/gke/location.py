@@ -27,7 +27,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
 
 
 def of_fields(reader: Reader, instance: Instance, fields: Fields) -> tuple[Value[str], Value[bool]]:
-    """Return the location of a cluster, and whether it is a zone: without one, the provider's zone, never its region.
+    """Return the location of a cluster, and whether it is a zone; by default the provider's zone, never its region.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """

@@ -103,7 +103,7 @@ class RangeReader(Reader):
 
 
 def given(name: Value[str]) -> Value[str]:
-    """Return a name; Unset if it is empty, as for the provider."""
+    """Return a name; Unset if it is empty, which the provider ignores."""
     return Unset(name.origin) if isinstance(name, Known) and not name.value else name
 
 

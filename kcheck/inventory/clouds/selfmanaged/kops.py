@@ -179,7 +179,7 @@ class _Cluster:
 
 
 def _bare(value: Value[int]) -> Value[int]:
-    """Mark a number that kops accepts only without quotes."""
+    """Mark the place of a number that kops accepts only without quotes."""
     why = "kops needs a number here, without quotes"
     return with_origin(value, replace(value.origin, why=why)) if value.origin is not None else value
 

@@ -134,7 +134,7 @@ class _Writer:
         self.indent, self.step = self._indent()
 
     def line_end(self, offset: int) -> int:
-        """Return the end of a line after `offset`, with its comment; it is before a closing brace there."""
+        """Return the end of the line after `offset`, after a comment, but before a closing brace on this line."""
         end = self.source.line_end(offset)
         if offset < self.block.span.end <= end:
             rest = self.source.data[offset : self.block.span.end]
