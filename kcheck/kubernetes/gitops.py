@@ -55,7 +55,7 @@ def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
 
 
 def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
-    """Return where Argo CD applies an object, in words, and possible names of these clusters; empty for its own."""
+    """Describe the clusters Argo CD applies an object to, and list their possible names; empty for its own cluster."""
     name, server = (yaml.text(spec, "destination", key) for key in ("name", "server"))
     if name == "in-cluster" or server.rstrip("/") == _OWN:
         return "", ()

@@ -50,7 +50,7 @@ class Mark(Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Return where it is written, or would be."""
+        """Return where the value is written, or would be."""
         if self.node is not None and self.node.source is self.holder.source:
             return Origin((self.node.span,), literal=not isinstance(self.node, yaml.Computed))
         return Origin((self.holder.span,), missing=Missing(self.holder.span, self.rest))

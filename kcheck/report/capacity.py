@@ -57,7 +57,7 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
-    """Whether it is unknown if some wall comes before the target, or before any number of nodes."""
+    """Whether any wall may come before the target or not; without a target, whether any lacks a number."""
     return any(_is_open(wall, world) for wall in walls.find_walls(cluster, world))
 
 

@@ -41,7 +41,7 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
-    """Whether nobody chose the number of nodes: no --nodes, and a pool's maximum is a default."""
+    """Whether nobody chose the number of nodes: --nodes is not given, and a pool's maximum is a default."""
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)

@@ -96,7 +96,7 @@ def public_cache(image: Image, world: World) -> bool:
 
 
 def moving(image: Image, _world: World) -> Value[bool]:
-    """Whether the tag of an image moves, or it has none."""
+    """Whether an image's tag moves to new builds, or it has no tag; false with a digest."""
     return mapped(_ending(image), lambda own: not own.digest and tags.moves(own.tag))
 
 

@@ -59,7 +59,7 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
 
 
 def asked_gpus(workload: Workload, world: World) -> int:
-    """Count the GPUs of a workload; if they are few, those of one pod per requested node."""
+    """Count the GPUs of a workload; if few, count as if it had one pod per requested node."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
     own, pods = all_gpus(workload, world), max(1, need(workload.pods))

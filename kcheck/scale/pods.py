@@ -58,7 +58,7 @@ def of_machines(
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> str | None:
-    """Return the label by which pods select GPU nodes: of such nodes only, or for jobs of tainted pools."""
+    """Return the label by which pods select GPU nodes: one that only these have or, for jobs, tainted pools."""
     own, labels = placement.gpu_label(pods), if_set(node_labels(pods, world))
     if own or not labels:
         return own or None
@@ -180,7 +180,7 @@ NOTICE = "spot.notice"
 
 
 def coming(workload: Workload, world: World) -> int:
-    """Count the GPU pods for which an autoscaler must add nodes first."""
+    """Count the GPU pods of a workload that wait until an autoscaler has added nodes."""
     sum_ = 0
     for template in workload.templates:
         if not may_count(template.gpus):
@@ -242,7 +242,7 @@ _LOOKED_AT, _NAMED = 50, 3
 
 
 def fillers(template: PodTemplate, world: World) -> list[Workload]:
-    """List other workloads that fit the GPUs, CPU and memory that pods leave on each node."""
+    """List other workloads whose pods fit into the GPUs, CPU and memory that these pods leave on each node."""
     if not number(template.gpus, 0):
         return []
     of, each = pool(template, world), per_node(template, world)

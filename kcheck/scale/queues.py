@@ -175,7 +175,7 @@ def _by_place(world: World) -> dict[tuple[str, str, str], list[Workload]]:
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
-    """Return where a workload waits: system, namespace, and queue name."""
+    """Return the key of the queue where a workload waits: system, namespace, and queue name."""
     system = str(known(workload.queue_system))
     return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
@@ -294,7 +294,7 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
-    """List possibly intended queues: in the folder or above; for jobs also those with the name in other namespaces."""
+    """List queues that may be meant: in the folder or above, for jobs also of this name in other namespaces."""
     if isinstance(one, Queue):
         return _near_names(one, "ClusterQueue", world)
     kind = _KINDS.get(known(one.queue_system) or "", "")

@@ -74,7 +74,7 @@ class Ending(NamedTuple):
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:
-    """Return the latest retirement among the pool's machine types; null if one of them is not retired."""
+    """Return the latest retirement among a pool's machine types; null if any of the types is not retired."""
     types = pool.machine.instance_types
     if known(pool.cluster) is None or isinstance(types, Unset):
         return computed(pool, None)

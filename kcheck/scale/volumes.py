@@ -116,7 +116,7 @@ def _kind(storage: str) -> bool | None:
 
 
 def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int, bool]:
-    """Return the fewest nodes that can hold some pods of a workload, and whether several are certain."""
+    """Return the fewest nodes that can hold these pods of a workload, and whether more than one is certain."""
     if workload.per_node:
         return need(world.sizes.of_workload(workload)), True
     counts = [need(one.count) for one in templates]

@@ -43,7 +43,7 @@ def may_count(value: Value[int]) -> bool:
 
 @once
 def runs(cluster: Cluster, patterns: frozenset[re.Pattern[str]], world: World) -> list[Value[bool]]:
-    """Return whether each add-on, chart and image name on a cluster matches one of some patterns."""
+    """List, for the name of each add-on, chart and image on a cluster, whether it matches a pattern."""
     here = world.deployed.on(cluster)
     names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]
     return [mapped(name, lambda text: any(one.search(text) for one in patterns)) for name in names]

@@ -45,7 +45,7 @@ def attribute(target: Datum, name: str) -> Datum:
 
 
 def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
-    """Apply an access to each branch of a choice; leave out branches where it fails."""
+    """Read an attribute or element (`step`) of each branch of a choice; leave out branches that lack it."""
     branches = []
     for branch in target.branches:
         try:

@@ -122,7 +122,7 @@ def _index() -> dict[str, ModuleEntry]:
 
 @cache
 def _whole() -> frozenset[str]:
-    """List repositories of modules whose cluster modules are all known."""
+    """List repositories of published modules of which kcheck has a skeleton for each cluster module."""
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 

@@ -129,7 +129,7 @@ def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
 
 
 def key_datum(key: str, origin: Origin) -> Datum:
-    """Return the key of an element in a loop, placed at the element; no fix can write there."""
+    """Return the key of an element in a loop, placed at the element, where no fix can write a key."""
     return key.datum if isinstance(key, Reference) else Known(key, Origin(origin.spans, why="a key gives it"))
 
 

@@ -412,7 +412,7 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
 
 
 def bare(value: Unknown) -> Unknown:
-    """Return why a value is unknown, without its candidates and bounds, which do not apply to derived values."""
+    """Return an unknown value without its candidates and bounds, which do not apply to values derived from it."""
     return Unknown(value.reason, value.origin, value.symbol, value.cause)
 
 

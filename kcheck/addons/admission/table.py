@@ -25,7 +25,7 @@ Part = TypedDict(
 
 
 class Better(TypedDict):
-    """Expression to use if some parameters are known."""
+    """A better expression (`of`) for a word, used if the parameters that it `needs` are known."""
 
     needs: list[str]
     of: str

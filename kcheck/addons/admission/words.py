@@ -123,7 +123,7 @@ class Words:
         return _CONSTANT.sub(lambda match: literal(_constants()[match[1]]), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
-        """Return a word's expression by the tables of kinds; None if they have none."""
+        """Return a word's expression by the tables of kinds; None if no table has the word."""
         if name == kinds.GROUP_KIND:
             return 'object.apiVersion.split("/")[0] + "/" + object.kind'
         if subject != "workload":
@@ -230,7 +230,7 @@ def _map(found: Mapping[str, str]) -> str:
 
 
 def _of(subject: str, name: str) -> str:
-    """Return the subject of a word's objects; empty if it has none."""
+    """Return the subject of the objects that a word lists; empty for a word without objects."""
     part = table()["parts"].get(f"{subject}.{name}")
     if part is not None and "gives" in part:
         return part["gives"]

@@ -155,7 +155,7 @@ class Facts:
     # --- findings
 
     def findings(self, span: Span) -> list[Finding]:
-        """List findings about a place, the worst first: they begin on its first line, or it is among their causes."""
+        """List findings that begin on the first line of a place or have it among their causes, worst first."""
         line = self._findings.get(span.source, {}).get(span.source.line_number(span.start), ())
         found = {id(finding): finding for finding, own in line if own.start < span.end and span.start < own.end}
         return sorted(found.values(), key=lambda finding: -finding.severity)

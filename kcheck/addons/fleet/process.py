@@ -135,7 +135,7 @@ def _end_with_worker() -> None:
 
 @contextmanager
 def _limited(memory: int) -> Iterator[None]:
-    """Let this process use that many more bytes, within its limit; only Linux counts them."""
+    """Limit this process to `memory` more bytes than it uses now, within its present limit; on Linux only."""
     if sys.platform != "linux":
         yield
         return

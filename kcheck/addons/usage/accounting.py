@@ -168,7 +168,7 @@ def held(pod: Pod, node: Priced | None, span: Period, recording: Recording) -> H
 
 
 def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
-    """Count the whole GPUs of a pod, and those measured at once: a restart may give it others."""
+    """Count a pod's whole GPUs, and the GPUs measured at the same time: after a restart it may have others."""
     seen = len({gpu.id for gpu in cards})
     return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
 

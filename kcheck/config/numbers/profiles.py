@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         grows: Growth
 
     class OtherClusters(TypedDict):
-        """Types of clusters that are judged, and of others; API groups of the latter by kind."""
+        """Resource types of judged clusters and of clusters not judged; API groups of the latter by kind."""
 
         judged: list[str]
         terraform: list[str]

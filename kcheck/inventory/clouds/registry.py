@@ -50,7 +50,7 @@ def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
 
 
 def cluster_families() -> tuple[str, ...]:
-    """List prefixes of resource types used only for clusters; whole types, such as azapi_resource, have other uses."""
+    """List prefixes of resource types that only clusters use; shared types, such as azapi_resource, are left out."""
     return tuple(begin for cloud in every() for begin in cloud.resources if begin.endswith("_"))
 
 

@@ -349,7 +349,7 @@ _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
 
 
 def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tuple[int, ...]]:
-    """Return the node ports of a pod: host ports, or all declared ports with hostNetwork; known if one is."""
+    """Return the known node ports of a pod: host ports, or all declared ports with hostNetwork."""
     host = boolean(spec, "hostNetwork")
     own = (node for group, node in nodes if group != "initContainers")
     declared = [port for node in own for port in yaml.items(node, "ports")]

@@ -90,7 +90,7 @@ def idle_money(one: GpuUsage, world: World) -> Value[int]:
 
 
 def _card(pool: NodePool) -> float | None:
-    """Return the share of a node that one GPU is."""
+    """Return one GPU's share of a node of the pool; None if its GPUs are unknown."""
     count = known(pool.machine.gpus)
     return 1 / count if count else None
 

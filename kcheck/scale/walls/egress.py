@@ -33,7 +33,7 @@ class Pull(Struct, frozen=True):
 
 
 def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
-    """Count the pulls of fresh nodes: each role's images, on as many nodes as it has pods and can use."""
+    """Count the pulls of fresh nodes: each role's images, once per node, on at most one node per pod."""
     return sum(len(one.images) * min(nodes(one), CEILING if one.pods is None else one.pods) for one in found)
 
 

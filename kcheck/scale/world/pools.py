@@ -166,7 +166,7 @@ class Pools(Memory):
         return None
 
     def counted(self, pool: NodePool) -> bool:
-        """Whether this is certainly one pool, neither doubtful nor a stand-in for several."""
+        """Whether a pool certainly exists and is one pool, not a stand-in for several."""
         return pool.id not in self._inventory.doubts
 
     def _why_uncounted(self, pools: Iterable[NodePool]) -> str:

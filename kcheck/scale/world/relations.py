@@ -87,7 +87,7 @@ _AUTOSCALER = regex(r"(?:^|/)(cluster-autoscaler|karpenter)(?:$|[/:@-])")
 
 
 def _tools_in(names: Iterable[Value[str]]) -> Iterator[str]:
-    """Yield the autoscalers that names of charts, images or objects stand for."""
+    """Yield the names of autoscalers found in names of charts, images or objects."""
     return (match[1] for name in names if (match := _AUTOSCALER.search(known(name) or "")))
 
 
@@ -149,7 +149,7 @@ class Autoscaling:
         return result
 
     def _names(self) -> Iterator[tuple[Thing, Value[str]]]:
-        """Yield add-ons and workloads with the names of what they install."""
+        """Yield each add-on with its name, and each workload with the names of its images."""
         yield from ((addon, addon.name) for addon in self._inventory.addons)
         yield from ((one, image.text) for one in self._inventory.workloads for image in one.images)
 

@@ -213,7 +213,7 @@ def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
 
 
 def _element_of(values: tuple[Datum, ...]) -> Type:
-    """Return the common element type of one factor; raise EvaluationError without one."""
+    """Return the common element type of one argument of setproduct(); raise EvaluationError without one."""
     if isinstance(values, ListData | SetData):
         return values.element
     found = unify([type_of(item) for item in values] or [DYNAMIC])

@@ -119,7 +119,7 @@ class Config:
         return {name: entry for block in self.body.all("locals") for name, entry in block.body.attributes.items()}
 
     def needs_values(self) -> bool:
-        """Whether it needs `values` that only a stack would give."""
+        """Whether the unit needs `values`, and no stack gives them."""
         if self.values is not _NO_STACK:
             return False
         bodies = (self.body, *(block.body for block in self.body.nested()))

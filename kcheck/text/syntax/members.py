@@ -96,7 +96,7 @@ def _is_apart(source: Source, at: int) -> bool:
 
 
 def _given(node: yaml.Target, value: Data, style: Style) -> list[Edit] | None:
-    """Set an existing null member; None if it has a value."""
+    """Set a member that exists as null; None if it has a value."""
     if isinstance(value, dict):
         return edits_to_add(node.span, Insertion(members=value))
     if isinstance(value, list):

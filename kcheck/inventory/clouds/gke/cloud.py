@@ -95,7 +95,7 @@ class Gke(Cloud):
         return ports_per_address // ports * addresses
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Count the public addresses Cloud NAT needs for some nodes; None if one node exceeds an address."""
+        """Count the public addresses Cloud NAT needs for nodes; None if an address has too few ports for one."""
         each = ports_per_address // ports
         return -(-nodes // each) if each else None
 
