@@ -1,7 +1,5 @@
-"""Allocatable CPU and memory of the nodes of a pool, by machine type, and the labels that pods select."""
+"""Allocatable CPU and memory of the nodes of a pool, by machine type, and what pods request of it."""
 
-from collections import defaultdict
-from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,7 +12,7 @@ from kcheck.inventory.clouds import registry
 from kcheck.model import NOTHING, NodePool, PodTemplate
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.units import minor_version, quantity
-from kcheck.text.values import Known, Unknown, Value, known, sure
+from kcheck.text.values import Known, Unknown, Value, known
 
 _THRESHOLD = "memory.available"
 
@@ -97,19 +95,42 @@ def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object,
     return tuple(sorted((known(own.labels) or {}).items())), *map(known, parts[1:]), slots, rooms(pool)
 
 
-def labels(pools: Iterable[NodePool]) -> dict[str, dict[str, str]]:
-    """Return the known labels of pools: values by key and pool."""
-    result: dict[str, dict[str, str]] = defaultdict(dict)
-    for pool in pools:
-        for key, value in (known(pool.scheduling.labels) or {}).items():
-            result[key][pool.id] = value
-    return result
+class Share(Struct, frozen=True):
+    """Request of pods, and a machine's room beside DaemonSets (`taken`): millicores of CPU, or bytes."""
+
+    resource: str
+    asked: int
+    left: Amount
+    taken: int
+    room: Room
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether one pod fits; None if unknown."""
+        if self.left.high is not None and self.asked > self.left.high:
+            return False
+        return True if self.asked <= self.left.low else None
 
 
-def selected(template: PodTemplate, pools: list[NodePool], known_labels: dict[str, dict[str, str]]) -> list[NodePool]:
-    """Leave out pools whose labels certainly differ from those that pods select."""
-    terms = sure(template.selection) or ()
-    wanted = [one for one in (terms[0] if len(terms) == 1 else ()) if one.operator == "In"]
-    pairs = [(one.values, known_labels.get(one.key, {})) for one in wanted]
-    refused = {name for values, own in pairs for name, value in own.items() if value not in values}
-    return [pool for pool in pools if pool.id not in refused] if refused else pools
+def shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
+    """Return the CPU and memory that pods request of a machine, as far as known."""
+    parts = [
+        ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
+        ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
+    ]
+    return [
+        Share(resource, asked, left - own, own.low, room)
+        for resource, asked, whole, left, own in parts
+        if asked and whole
+    ]
+
+
+def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
+    """Return the request that exceeds a pool's largest machine; None if a pod fits, or may fit."""
+    found = []
+    for room in rooms(pool):
+        share = next((one for one in shares(template, room, taken) if one.fits is False), None)
+        if share is None:
+            return None
+        found.append(share)
+    return max(found, key=lambda one: one.left.high or 0, default=None)

@@ -1,5 +1,6 @@
 """Whether pods fit pools: labels and taints, GPUs, CPU and memory."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from kcheck.config.numbers import names as resources
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.clouds.cloud import Cloud
 from kcheck.model import NodePool, PodTemplate, Requirement, Toleration
-from kcheck.scale.allocatable import NOTHING_TAKEN, Room, Taken, rooms
+from kcheck.scale.allocatable import NOTHING_TAKEN, Share, Taken, rooms, shares, shortage
 from kcheck.text.amount import Amount, exactly
 from kcheck.text.need import NotKnown, first_unknown
 from kcheck.text.regex import regex
@@ -52,23 +53,6 @@ class Fit(Struct, frozen=True):
 _FITS = Fit(fits=True)
 
 
-class Share(Struct, frozen=True):
-    """Request of pods, and a machine's room beside DaemonSets (`taken`): millicores of CPU, or bytes."""
-
-    resource: str
-    asked: int
-    left: Amount
-    taken: int
-    room: Room
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether one pod fits; None if unknown."""
-        if self.left.high is not None and self.asked > self.left.high:
-            return False
-        return True if self.asked <= self.left.low else None
-
-
 def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None) -> Fit:
     """Check whether pods can run on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
     return _verdict(requirements(template, pool, taken, slots))
@@ -108,17 +92,6 @@ def deciding(fits: Iterable[Fit]) -> Unknown | None:
     return missing[0] if all(missing) and missing else None
 
 
-def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
-    """Return the request that exceeds a pool's largest machine; None if a pod fits, or may fit."""
-    found = []
-    for room in rooms(pool):
-        share = next((one for one in _shares(template, room, taken) if one.fits is False), None)
-        if share is None:
-            return None
-        found.append(share)
-    return max(found, key=lambda one: one.left.high or 0, default=None)
-
-
 def per_node(
     template: PodTemplate, pool: NodePool, taken: Taken, slots: Amount | None, *, ports: bool = True
 ) -> Amount | None:
@@ -129,7 +102,7 @@ def per_node(
         if offered is None:
             return None
         counts.append(Amount(offered.low // cards, None if offered.high is None else offered.high // cards))
-    for share in (one for room in rooms(pool) for one in _shares(template, room, taken)):
+    for share in (one for room in rooms(pool) for one in shares(template, room, taken)):
         most = None if share.left.high is None else share.left.high // share.asked
         counts.append(Amount(share.left.low // share.asked, most))
     if known(template.spread) or template.all_cards or (ports and known(template.ports)):
@@ -203,6 +176,24 @@ def landed(
     if asked and (not found or any(fits is None for _, fits in found)):
         raise NotKnown(Unknown(f"the number of nodes with the label {asked[0]} is not known"))
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
+
+
+def labels(pools: Iterable[NodePool]) -> dict[str, dict[str, str]]:
+    """Return the known labels of pools: values by key and pool."""
+    result: dict[str, dict[str, str]] = defaultdict(dict)
+    for pool in pools:
+        for key, value in (known(pool.scheduling.labels) or {}).items():
+            result[key][pool.id] = value
+    return result
+
+
+def selected(template: PodTemplate, pools: list[NodePool], known_labels: dict[str, dict[str, str]]) -> list[NodePool]:
+    """Leave out pools whose labels certainly differ from those that pods select."""
+    terms = sure(template.selection) or ()
+    wanted = [one for one in (terms[0] if len(terms) == 1 else ()) if one.operator == "In"]
+    pairs = [(one.values, known_labels.get(one.key, {})) for one in wanted]
+    refused = {name for values, own in pairs for name, value in own.items() if value not in values}
+    return [pool for pool in pools if pool.id not in refused] if refused else pools
 
 
 def untolerated(template: PodTemplate, taints: Sequence[str]) -> Iterator[str]:
@@ -363,7 +354,7 @@ def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
     missing = shortage(template, pool, taken)
     if missing is not None:
         return Fit(fits=False, kind=missing.resource, why=_amount(missing))
-    sure = [all(one.fits for one in _shares(template, room, taken)) for room in found]
+    sure = [all(one.fits for one in shares(template, room, taken)) for room in found]
     # Karpenter chooses the machine for the pod; of a group with several types, any may come
     every = any if equals(pool.mode, "Karpenter") else all
     return _FITS if every(sure) else Fit(None, "cpu", "not all of its machines are sure to be large enough")
@@ -372,19 +363,6 @@ def _size(template: PodTemplate, pool: NodePool, taken: Taken) -> Fit:
 def _amount(missing: Share) -> str:
     cpu, asked = missing.resource == "cpu", missing.asked
     return f"{asked / 1000:,.3g} CPUs on one node" if cpu else f"{asked / 2**30:,.3g} GiB of memory on one node"
-
-
-def _shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
-    """Return the CPU and memory that pods request of a machine, as far as known."""
-    parts = [
-        ("cpu", known(template.cpu), room.vcpus, room.cpu_left, taken.cpu),
-        ("memory", known(template.memory), room.memory, room.memory_left, taken.memory),
-    ]
-    return [
-        Share(resource, asked, left - own, own.low, room)
-        for resource, asked, whole, left, own in parts
-        if asked and whole
-    ]
 
 
 def _taints(template: PodTemplate, pool: NodePool) -> Fit:

@@ -12,7 +12,7 @@ from kcheck.config.numbers.reserved import GI, MI
 from kcheck.inventory.clouds import registry
 from kcheck.model import Cluster, NodePool, PodTemplate
 from kcheck.scale import placement
-from kcheck.scale.placement import Share
+from kcheck.scale.allocatable import Share
 from kcheck.scale.word_helpers import may_count
 from kcheck.scale.world import World
 from kcheck.text.need import first_unknown, if_set, need

@@ -194,11 +194,11 @@ class Pools(Memory):
 
     def selected(self, template: PodTemplate, pools: list[NodePool]) -> list[NodePool]:
         """Leave out pools whose labels certainly differ from those that pods select."""
-        return allocatable.selected(template, pools, self._labels)
+        return placement.selected(template, pools, self._labels)
 
     @cached_property
     def _labels(self) -> dict[str, dict[str, str]]:
-        return allocatable.labels(self._inventory.pools)
+        return placement.labels(self._inventory.pools)
 
     def fitting(self, template: PodTemplate) -> list[NodePool]:
         """List the pools that pods fit; none if pools may be missing."""
@@ -295,9 +295,9 @@ class Pools(Memory):
         """Whether pods may run on a pool if its nodes are large enough."""
         return placement.chooses(self.bound(template), pool, self.slots(pool)).fits is not False
 
-    def shortage(self, template: PodTemplate, pool: NodePool) -> placement.Share | None:
+    def shortage(self, template: PodTemplate, pool: NodePool) -> allocatable.Share | None:
         """Return the request that exceeds every node of a pool; None if a pod fits, or may fit."""
-        return placement.shortage(template, pool, self._taken(template, pool))
+        return allocatable.shortage(template, pool, self._taken(template, pool))
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Amount | None:
         """Count pods per node beside its DaemonSets; None if unknown."""
