@@ -34,8 +34,6 @@ KIND = "google_compute_router_nat"
 KIND_OF_ACK = "alicloud_snat_entry"
 KIND_OF_EKS = "aws_nat_gateway"
 ENDPOINT = "aws_vpc_endpoint"
-
-
 T = TypeVar("T")
 
 
@@ -77,9 +75,10 @@ def ports(gateways: list[Fields]) -> Value[int]:
 
 def of_network(reader: Reader, network: Value[str]) -> list[tuple[Instance, Fields]]:
     """List AWS' NAT gateways that may serve a VPC, by its id: all but those of another VPC."""
-    own, subnets = known(network), reader.subnets_by_address.items()
-    others = {address for address, one in subnets if own and (other := known(one.network)) and other.id != own}
-    return [one for one in reader.each(KIND_OF_EKS) if address_of(one[1].raw("subnets")) not in others]
+    found, own = list(reader.each(KIND_OF_EKS)), known(network)
+    subnets = [reader.subnets_by_address.get(address_of(fields.raw("subnets"))) for _, fields in found]
+    others = [known(subnet.network) if subnet and own else None for subnet in subnets]
+    return [one for one, other in zip(found, others, strict=True) if other is None or other.id == own]
 
 
 def zonal(gateways: list[tuple[Instance, Fields]], place: Span) -> Value[int]:

@@ -37,8 +37,8 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
     single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
     costs = [sum(_mills(*pair, world) for pair in one.jobs) for one in groups]
-    ranks = [(cost * all(costs), one.pods) for one, cost in zip(groups, costs, strict=True)]
-    return groups[ranks.index(max(ranks))] if groups else None
+    ranks = [(cost, one.pods) for one, cost in zip(groups, costs, strict=True)] if all(costs) else []
+    return groups[ranks.index(max(ranks))] if ranks else max(groups, key=lambda one: one.pods, default=None)
 
 
 def _mills(job: Workload, template: PodTemplate, world: World) -> int:
