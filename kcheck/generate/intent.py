@@ -35,8 +35,6 @@ _OF_KUBERNETES = "system-"
 
 https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
 """
-
-
 RECORDED = "intent.yaml"
 
 
@@ -169,7 +167,7 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
         in_use=tuple(network.get("in_use") or ()), api_ranges=tuple(network.get("api_ranges") or ()),
         installer=str(given.get("installer", usual.get("intent.installer", ""))),
         fabric=str(network.get("fabric", _fabric(usual, gpus))), cards=tuple(network.get("cards") or ()),
-        sized=int(network.get("nodes", max(nodes, int(usual["network.least"])))),
+        sized=int(network.get("nodes", _planned(cloud, nodes))),
     )  # fmt: skip
     for mistake in _mistakes(intent, usual):
         raise ConfigError(mistake)
@@ -187,9 +185,14 @@ def _usual_gpus(cloud: str, machine: str, usual: recommended.Values) -> int:
     return int(usual.get("intent.gpus", 0)) if gpus is None else gpus
 
 
+def _planned(cloud: str, nodes: int) -> int:
+    """Return the nodes for which ranges are planned, where an intent does not say."""
+    return max(nodes, int(recommended.values(cloud)["network.least"]))
+
+
 def in_folder(made: Intent, folder: str) -> Intent:
     """Keep the network of a cluster that was generated into a folder before, unless the intent plans another."""
-    path, usual = os.path.join(folder, RECORDED), max(made.nodes, int(recommended.values(made.cloud)["network.least"]))
+    path, usual = os.path.join(folder, RECORDED), _planned(made.cloud, made.nodes)
     network = load(path).get("network") if os.path.lexists(path) else None
     recorded = network.get("nodes", usual) if isinstance(network, dict) else usual
     return replace(made, sized=recorded) if made.sized == usual else made

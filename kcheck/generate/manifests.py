@@ -1,6 +1,5 @@
 """Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
 
-import os
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
 from ipaddress import ip_network
@@ -9,7 +8,6 @@ from typing import NamedTuple
 
 from kcheck.config.config import ConfigError
 from kcheck.config.numbers import flags, profiles
-from kcheck.config.numbers.clouds import folder
 from kcheck.config.numbers.profiles import limits
 from kcheck.generate import jobs, monitoring, recommended
 from kcheck.generate.intent import Intent
@@ -101,7 +99,7 @@ def dns_replicas(intent: Intent) -> int:
     return int(usual["dns.least"]) + ceil(intent.nodes / int(usual["dns.most"]))
 
 
-FLAGS: dict[str, object] = profiles.load_table(os.path.join(folder("any"), "template_flags.yaml"))
+FLAGS: dict[str, object] = profiles.load_own("any", "template_flags")
 """Defaults of the template values that a cloud may override."""
 
 

@@ -1,10 +1,8 @@
 """Optional parts of a cluster: a small cluster starts without them, and each has a flag."""
 
-import os
 from fnmatch import fnmatch
 
 from kcheck.config.numbers import profiles
-from kcheck.config.numbers.clouds import folder
 
 SMALL = 32
 """Most training nodes of a cluster that begins small: a judgement, what one person looks after."""
@@ -12,7 +10,7 @@ SMALL = 32
 ALONE: dict[str, object] = {"scheduler": "none", "teams": [{"name": "training", "share": 100}], "tiers": ["normal"]}
 """Fields of an intent for a single team, whose jobs no queue holds."""
 
-PARTS: dict[str, tuple[str, str]] = profiles.load_table(os.path.join(folder("any"), "parts.yaml"))
+PARTS: dict[str, tuple[str, str]] = profiles.load_own("any", "parts")
 """Parts by their flags: the text of what one adds, and patterns of its files."""
 
 

@@ -96,8 +96,9 @@ def _landing(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
 def _pools_of(template: PodTemplate, cluster: Cluster, world: World) -> list[NodePool]:
     """List the pools that pods may land on."""
     found = known(world.pools.candidates(template))
-    every = world.pools.of_cluster(cluster) if found is None else [pool for pool, _ in found]
-    return [pool for pool in every if found is not None or world.pools.fit(template, pool).fits is not False]
+    if found is not None:
+        return [pool for pool, _ in found]
+    return [pool for pool in world.pools.of_cluster(cluster) if world.pools.may_land(template, pool)]
 
 
 @once

@@ -22,7 +22,6 @@ from kcheck.text.findings import Finding, Identity, Severities, Severity, severi
 from kcheck.text.text import grouped
 
 VERSION = 1
-_DEFAULT = Config()
 
 
 class BaselineEntry(Struct, frozen=True, omit_defaults=True):
@@ -156,7 +155,7 @@ def _is_below(path: str, tops: list[str]) -> bool:
     )
 
 
-def load(path: str, config: Config = _DEFAULT) -> Baseline:
+def load(path: str, config: Config) -> Baseline:
     """Read a baseline file, with the names that rules have today.
 
     Raises ConfigError if the file is missing or invalid, or was written for a folder that does not exist.

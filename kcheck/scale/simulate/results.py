@@ -141,13 +141,18 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
 
 def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
     """Return a setting with its value, under the name and at the place that it has in the code."""
-    name, *place = outcome.scenario.written.get(field, (flag,))
-    return " ".join((name or flag, minutes(getattr(outcome.case.settings, field)), *(f"({one})" for one in place)))
+    name, *place = _written(outcome, field, flag)
+    return " ".join((name, minutes(getattr(outcome.case.settings, field)), *(f"({where})" for where in place)))
 
 
 def _place(outcome: SimulationResult, field: str, flag: str) -> str:
+    return ", ".join(_written(outcome, field, flag))
+
+
+def _written(outcome: SimulationResult, field: str, flag: str) -> tuple[str, ...]:
+    """Return a setting's name and place in the code; values of a chart have no name for it."""
     name, *place = outcome.scenario.written.get(field, (flag,))
-    return ", ".join((name or flag, *place))
+    return name or flag, *place
 
 
 def _boot(case: Case, held: dict[str, float]) -> str:
@@ -300,9 +305,10 @@ def _difference(before: Case, after: Case) -> _Difference | None:
     )
 
 
-_RAISED = {name: name for name in ("bulk_delete", "max_unready_nodes")} | {
-    "max_unready_percentage": "max_unready_nodes"
-}
+_RAISED = {
+    "bulk_delete": "bulk_delete", "max_unready_nodes": "max_unready_nodes",
+    "max_unready_percentage": "max_unready_nodes",
+}  # fmt: skip
 
 
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:

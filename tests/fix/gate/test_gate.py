@@ -92,7 +92,7 @@ def test_a_baseline_is_read_back_unchanged(write: Write) -> None:
     assert all(set(item) == {"rule", "path", "objects", "message", "severity", "since"} for item in data["findings"])
     assert run("baseline").exit_code == 0
     assert (folder / "kcheck-baseline.json").read_bytes() == first
-    assert baseline.load("kcheck-baseline.json").dump() == first
+    assert baseline.load("kcheck-baseline.json", Config()).dump() == first
     result = run("check", "--baseline")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith("nothing found; ")
@@ -576,7 +576,7 @@ def test_any_json_baseline_is_read_or_refused(tmp_path_factory: pytest.TempPathF
     path = tmp_path_factory.mktemp("b") / "b.json"
     path.write_text(json.dumps({"version": 1, "folder": os.getcwd(), "arguments": data, "findings": data}))
     with contextlib.suppress(ConfigError):
-        baseline.load(str(path))
+        baseline.load(str(path), Config())
 
 
 def test_a_known_finding_makes_a_folder_relevant(write: Write) -> None:
