@@ -43,16 +43,6 @@ def test_each_workload_and_pool_pair_is_fitted_once(check: Check, monkeypatch: p
 
 
 @pytest.mark.medium
-def test_only_pools_that_take_a_job_are_measured_for_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    filled = counted(pools, "fewest", monkeypatch)
-    check(bench_growth.selected(12))
-    few = len(filled)
-    filled.clear()
-    check(bench_growth.selected(24))
-    assert 0 < few < len(filled) < 3 * few
-
-
-@pytest.mark.medium
 def test_the_room_of_pools_is_summed_once_per_workload(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = counted(pools, "_room", monkeypatch)
     check(bench_growth.selected(8))
@@ -155,8 +145,11 @@ def test_only_a_few_sizes_of_many_pools_are_kept() -> None:
 
 
 @pytest.mark.medium
-def test_pools_with_other_labels_are_not_fitted(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = counted(placement, "fit", monkeypatch)
+@pytest.mark.parametrize(("module", "name"), [(placement, "fit"), (pools, "fewest")])
+def test_jobs_are_fitted_and_measured_only_on_pools_with_their_labels(
+    module: ModuleType, name: str, check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = counted(module, name, monkeypatch)
     check(bench_growth.selected(12))
     few = len(pairs)
     pairs.clear()
