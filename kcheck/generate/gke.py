@@ -88,7 +88,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "some_join": fabric is not None and not _all_have_fabric(intent),
         "gpu_cards": sum(one.zone in ("", intent.zones[0]) for one in _networks(intent)),
         "vpcs": 1 + len({one.vpc for one in _networks(intent)}),
-        "tested_with": usual[_TESTED.get(fabric.name, "fabric.gib_version")] if fabric else "",
+        "tested_with": usual[_BLUEPRINTS[fabric.name]] if fabric else "",
         "gpu_fabric": fabric, "left_out": None if fabric else _possible(intent),
         "sample_zone": next(able, intent.zones[0]), "shared_volume": "storage" in intent.parts,
         "lustre": checkpoints, "checkpoint_size": checkpoints.capacity if checkpoints else 0,
@@ -192,7 +192,11 @@ class Network(NamedTuple):
     zone: str = ""
 
 
-_TESTED = {"GPUDirect-TCPX": "fabric.tcpx_version", "GPUDirect-TCPXO": "fabric.tcpxo_version"}
+_BLUEPRINTS = {
+    "GPUDirect-TCPX": "fabric.tcpx_version", "GPUDirect-TCPXO": "fabric.tcpxo_version",
+    "GPUDirect RDMA": "fabric.gib_version",
+}  # fmt: skip
+"""Settings that hold the GKE version in Google's blueprint of each fabric."""
 
 
 def _fabric_of(intent: Intent) -> Fabric | None:
@@ -207,8 +211,9 @@ def _possible(intent: Intent) -> Fabric | None:
     """
     first = fabrics.fabric(intent.cloud, intent.machine)
     on_spot = intent.job_nodes > intent.nodes - intent.spot_nodes
-    able = first is not None and intent.gpus and intent.job_nodes > 1 and not (on_spot and not _all_have_fabric(intent))
-    return first if able else None
+    if not intent.gpus or intent.job_nodes < 2 or (on_spot and not _all_have_fabric(intent)):
+        return None
+    return first
 
 
 def _has_fabric(intent: Intent, machine: str) -> bool:

@@ -197,8 +197,6 @@ _TABLE: dict[str, _Action] = {
     "filebase64": _filebase64, "fileset": _fileset, "templatefile": _templatefile, "templatestring": _templatestring,
     "abspath": _clean, "pathexpand": _expanded,
 } | {f"file{name}": _digest(name) for name in DIGESTS}  # fmt: skip
-
-
 _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 
 

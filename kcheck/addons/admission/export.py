@@ -86,8 +86,6 @@ _FOUND = {
 }
 _FOUND["image"] = _FOUND["container"].replace("{condition}", "container.image != null && {condition}")
 """Expression that lists a message per part with the problem, by subject."""
-
-
 _CONFIG_MAP = "kcheck-admission"
 
 
@@ -201,8 +199,6 @@ def _wrapped(text: str) -> str:
 
 _WIDTH = 110
 _WORD = regex(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S)+\s*""")
-
-
 _Dumper: type[yaml.SafeDumper] = type(
     "_Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {"ignore_aliases": lambda _self, _data: True}
 )

@@ -134,8 +134,6 @@ def _can_be_about(rule: Rule, kind: str) -> bool:
 
 _WAYS = {"template": ("workload",), "container": ("workload", "template"), "image": ("workload",)}
 """Words that lead from a subject to the object, the last one first."""
-
-
 _REWRITTEN = {
     "template": {"template.workload": "variables"},
     "container": {"container.template.workload": "variables", "container.template": "template"},

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TABLE = Table()
 
 _TOO_DEEP = "the text is nested too deeply"
+_JSON_BLANKS = " \t\r\n"
 _OF_HTML = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
@@ -86,9 +87,6 @@ def _whole(value: str) -> str:
     return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-_JSON_BLANKS = " \t\r\n"
-
-
 @TABLE.function(anything, counted=True)
 def _jsondecode(datum: Datum, budget: Budget) -> object:
     import json
@@ -138,6 +136,8 @@ def _node(value: object) -> YamlNode:
 
 
 _TAG = "tag:yaml.org,2002:"
+_KINDS = {"int": "number", "float": "number", "bool": "bool", "null": "null", "timestamp": "string"}
+"""Tag of a plain scalar -> the kind of value that it must have."""
 _PLAIN = "plain"  # the tag of a scalar without quotes and without a tag of its own
 _MOST = 200_000  # nodes, aliases followed: a guard against documents that unfold
 _FLOAT = regex(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
@@ -284,9 +284,6 @@ def _scalar(node: ScalarNode) -> str | bool | int | Fraction | None:
     if tag in _KINDS and scalars.kind(found) != _KINDS[tag]:
         raise EvaluationError(f'yamldecode(): cannot parse "{node.value}" as {tag}')
     return found
-
-
-_KINDS = {"int": "number", "float": "number", "bool": "bool", "null": "null", "timestamp": "string"}
 
 
 def _plain_scalar(value: str) -> str | bool | int | Fraction | None:

@@ -242,8 +242,11 @@ class _Aks(Reader):
         written = fields.number("disk_size")
         if not isinstance(written, Unset) or not equals(fields.text("disk_type"), "Managed"):
             return written
-        size = known(found := mapped(machine, pools.managed_disk))
-        return found if isinstance(found, Unknown) else written if size is None else Known(size, written.origin)
+        found = mapped(machine, pools.managed_disk)
+        if isinstance(found, Unknown):
+            return found
+        size = known(found)
+        return written if size is None else Known(size, written.origin)
 
     def _addresses(self, fields: Fields, cluster: model.Cluster | None, place: Origin) -> model.Addresses:
         subnet, of_pods = self._subnet_of(fields, "subnet"), self._subnet_of(fields, "pod_subnet")

@@ -258,8 +258,9 @@ class _Eks(Reader):
         if self.pod_subnets:
             return Unknown(f"{self.pod_subnets[0].address} is tagged for pods, so their interfaces may be in it")
         custom = settings.custom_networking
-        own = Known(not known(custom), custom.origin or Origin((place,)))
-        return custom if isinstance(custom, Unknown) else own
+        if isinstance(custom, Unknown):
+            return custom
+        return Known(not known(custom), custom.origin or Origin((place,)))
 
 
 def _size(fields: Fields, place: Span) -> model.Size:
