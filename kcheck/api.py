@@ -19,7 +19,7 @@ from kcheck.text.findings import Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kcheck.config.config import Config
+    from kcheck.config.config import Config, Written
     from kcheck.engine.rule import Rule
     from kcheck.fix.fix import Fixes
     from kcheck.fix.gate.comparison import Comparison
@@ -40,13 +40,11 @@ def load(
 ) -> Project:  # fmt: skip
     """Load the Terraform and manifests below paths (default: the current folder) with the closest kcheck.yaml.
 
-    Keywords stand for the flags of `kcheck check` and win over the settings file, whose path is `config`.
-
     Args:
         paths: Folders and files, read together.
         nodes: Target number of nodes, of every cluster or by the name of a cluster.
         overlay: Bytes to use in place of files on disk, by path.
-        config: Settings file; the closest kcheck.yaml or pyproject.toml upwards by default.
+        config: Settings file, over which other keywords win; the closest kcheck.yaml or pyproject.toml by default.
         var_files: Terraform variables files.
         variables: Terraform variables.
         workspace: Terraform workspace.
@@ -65,15 +63,21 @@ def load(
     Raises:
         kcheck.Error: a path does not exist, a setting makes no sense, or a target is of an unknown cluster.
     """
-    targets = {"": nodes} if isinstance(nodes, int) else nodes or {}
-    flags = {
-        "nodes": tuple(f"{name}={number}" for name, number in targets.items()), "var_files": tuple(var_files),
-        "variables": tuple(f"{name}={value}" for name, value in (variables or {}).items()), "workspace": workspace,
-        "env_vars": env_vars, "module_dirs": tuple(module_dirs), "render": render, "helm_values": tuple(helm_values),
-        "price": None if price is None else str(price), "exclude": tuple(exclude), "select": tuple(select),
-        "ignore": tuple(ignore), "rules": tuple(rules), "usage": (usage,) if usage else (), "outside": tuple(outside),
-    }  # fmt: skip
-    files = {system.real_path(path): data for path, data in (overlay or {}).items()}
+    return _read(paths, config, overlay or {}, {
+        "nodes": _pairs({"": nodes} if isinstance(nodes, int) else nodes), "var_files": tuple(var_files),
+        "variables": _pairs(variables), "workspace": workspace, "env_vars": env_vars, "render": render,
+        "module_dirs": tuple(module_dirs), "helm_values": tuple(helm_values), "exclude": tuple(exclude),
+        "price": None if price is None else str(price), "select": tuple(select), "ignore": tuple(ignore),
+        "rules": tuple(rules), "usage": (usage,) if usage else (), "outside": tuple(outside),
+    })  # fmt: skip
+
+
+def _pairs(given: Mapping[str, object] | None) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in (given or {}).items())
+
+
+def _read(paths: tuple[str, ...], config: str | None, overlay: Mapping[str, bytes], flags: Written) -> Project:
+    files = {system.real_path(path): data for path, data in overlay.items()}
     project = Project(paths, effective_config(paths, config, flags, files), files)
     project.inventory  # noqa: B018 - read now: what is wrong is said here
     return project
