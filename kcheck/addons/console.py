@@ -17,13 +17,14 @@ from kcheck.terraform.roots import Loader
 from kcheck.terraform.scope import Names, Scope
 from kcheck.text import scalars
 from kcheck.text.files.tree import Tree
+from kcheck.text.partly_known import plain
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 from kcheck.text.units import decimal_number
-from kcheck.text.values import Datum, Known, Unknown, plain
+from kcheck.text.values import Datum, Known, Unknown
 
 
 class Answer(TypedDict):

@@ -7,12 +7,14 @@ import os
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, reduce
+from itertools import count
 from operator import getitem
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from kcheck.config.config import ConfigError, Written, nearest
 from kcheck.text.bundled import PROFILES
-from kcheck.text.values import Datum, DatumValue, Known, Origin, known, plain
+from kcheck.text.partly_known import plain
+from kcheck.text.values import Datum, DatumValue, Known, Origin, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -171,7 +173,7 @@ def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> 
 def _json(data: Datum) -> object:
     value = known(data)
     if isinstance(value, dict):
-        return {_marked(key): _json(member) for key, member in value.items()}
+        return {_marked(str(key)): _json(member) for key, member in value.items()}
     if isinstance(value, tuple):
         return [_json(item) for item in value]
     return Decimal(value.numerator) / value.denominator if isinstance(value, Fraction) else value
@@ -190,10 +192,8 @@ def nodes_of(data: Known[DatumValue], path: Path = ()) -> Iterator[tuple[Path, K
     """Yield data and everything inside it, each with its path."""
     yield path, data
     value = data.value
-    parts: Iterable[tuple[str | int, Datum]] = ()
-    if isinstance(value, dict | tuple):
-        parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for step, part in parts:
+    steps: Iterable[str | int] = map(str, value) if isinstance(value, dict) else count()
+    for step, part in zip(steps, parts(value), strict=False):
         if isinstance(part, Known):
             yield from nodes_of(part, (*path, step))
 

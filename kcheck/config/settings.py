@@ -14,11 +14,11 @@ from kcheck.config.locations import TABLE, find_file
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, Boundary, around, remedy
 from kcheck.text.files.disk import Disk, TooLargeError
-from kcheck.text.partly_known import possible, wrap
+from kcheck.text.partly_known import plain, possible, wrap
 from kcheck.text.scalars import to_number
 from kcheck.text.syntax.scan import toml_key_line, toml_table
 from kcheck.text.text import Source
-from kcheck.text.values import DatumValue, Known, Origin, plain
+from kcheck.text.values import DatumValue, Known, Origin
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:

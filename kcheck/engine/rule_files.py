@@ -10,10 +10,10 @@ from kcheck.config.numbers import dates, profiles
 from kcheck.engine.rule import HOLE, RuleError, number
 from kcheck.text.files import system
 from kcheck.text.files.tree import display_path
+from kcheck.text.partly_known import plain
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source, Span
-from kcheck.text.values import plain
 
 SUFFIXES = (".yaml", ".yml")
 NAME = regex(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -19,11 +19,11 @@ from kcheck.generate.recommended import training_nodes_within
 from kcheck.text.control_characters import visible
 from kcheck.text.files.disk import Disk, TooLargeError
 from kcheck.text.ip_ranges import parse_cidr
+from kcheck.text.partly_known import plain
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source
 from kcheck.text.units import counted
-from kcheck.text.values import plain
 
 _RESERVED = regex(r"(kube-.*|.*-system|default|root|shared)")
 """Names no team can have: existing namespaces, Volcano's queues, and the queue of nodes without a team.

@@ -17,8 +17,9 @@ from kcheck.scale.world import World
 from kcheck.terraform.resource import BlockRecord
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import plain
 from kcheck.text.units import minor_version, whole_number
-from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, Value, known, number, plain
+from kcheck.text.values import NOTHING, Known, Origin, Unknown, Unset, Value, known, number
 
 PROVIDERS = {
     "eks": ("aws", "allowed_account_ids"), "gke": ("google", "project"), "aks": ("azurerm", "subscription_id"),

@@ -9,7 +9,7 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.text.keys import Item
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
-from kcheck.text.values import Datum, Known, Missing, Origin, Unknown, Unset
+from kcheck.text.values import Blocks, Datum, Known, Missing, Origin, Unknown, Unset
 
 
 class MappingRecord:
@@ -25,19 +25,22 @@ class MappingRecord:
         found = None if node is None else datum(node)
         return None if isinstance(found, Known) and found.value is None else found
 
-    def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return the mappings of a key; a list of names and values is one record."""
         node = yaml.get(self.mapping, kind)
-        if isinstance(node, yaml.Mapping):  # absent members are reported at its key
-            return (MappingRecord(node, yaml.entries(self.mapping)[kind].key.span),)
-        if isinstance(node, yaml.Sequence):
-            inner = [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Mapping)]
-            if inner and all(set(yaml.entries(item)) == {"name", "value"} for item in inner):
-                return (PairsRecord(inner, node.span),)
-            return tuple(MappingRecord(item) for item in inner)
         if isinstance(node, yaml.Computed) and isinstance(node.datum, Unknown):
             return node.datum
-        return ()
+        return Known(tuple(self._mappings(node, kind)), Origin((self.span,)))
+
+    def _mappings(self, node: yaml.Target | None, kind: str) -> Iterable[MappingRecord]:
+        if isinstance(node, yaml.Mapping):  # absent members are reported at its key
+            return [MappingRecord(node, yaml.entries(self.mapping)[kind].key.span)]
+        if not isinstance(node, yaml.Sequence):
+            return ()
+        inner = [item for item in map(yaml.resolve, node.items) if isinstance(item, yaml.Mapping)]
+        if inner and all(set(yaml.entries(item)) == {"name", "value"} for item in inner):
+            return [PairsRecord(inner, node.span)]
+        return map(MappingRecord, inner)
 
     def names(self) -> Iterable[str]:
         """Return the keys."""
@@ -60,9 +63,9 @@ class PairsRecord(MappingRecord):
         own = [pair for pair in self.pairs if yaml.text(pair, "name") == name]
         return MappingRecord(own[-1]).entry("value") if own else None
 
-    def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
+    def blocks(self, kind: str) -> Blocks:  # noqa: ARG002 - the record's signature
         """Return no blocks, as pairs have none."""
-        return ()
+        return Known((), Origin((self.span,)))
 
     def names(self) -> Iterable[str]:
         """Return the names."""
@@ -86,9 +89,9 @@ class FlagsRecord:
         value = self.flags.get(name)
         return None if value is None or isinstance(value, Unset) else value
 
-    def blocks(self, kind: str) -> tuple[FlagsRecord, ...] | Unknown:  # noqa: ARG002 - the record's signature
+    def blocks(self, kind: str) -> Blocks:  # noqa: ARG002 - the record's signature
         """Return no blocks, as flags have none."""
-        return ()
+        return Known((), Origin((self.span,)))
 
     def names(self) -> Iterable[str]:
         """Return the names of the flags."""
@@ -103,8 +106,7 @@ def datum(node: yaml.Node) -> Datum:
     """Convert a node to a value, with the spans of its parts."""
     target = yaml.resolve(node)
     if isinstance(target, yaml.Mapping):
-        parts = {key: datum(entry.value) for key, entry in yaml.entries(target).items()}
-        return Known(parts, Origin((target.span,)))
+        return Known({key: datum(one.value) for key, one in yaml.entries(target).items()}, Origin((target.span,)))
     if isinstance(target, yaml.Sequence):
         return Known(tuple(map(datum, target.items)), Origin((target.span,)))
     value = value_of(target)

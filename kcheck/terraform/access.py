@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from kcheck.terraform import convert
 from kcheck.text import scalars
 from kcheck.text.data_types import SetData
-from kcheck.text.keys import Reference, key_of
+from kcheck.text.keys import key_of, loose_keys
 from kcheck.text.scalars import AbsentError, EvaluationError
-from kcheck.text.values import Answer, Datum, DatumValue, Either, Known, Partial, Symbol, Unknown, Unrendered, known
+from kcheck.text.values import Answer, Datum, DatumValue, Either, Key, Known, Partial, Unknown, Unrendered, known
 
 
 def attribute(target: Datum, name: str) -> Datum:
@@ -24,14 +24,13 @@ def attribute(target: Datum, name: str) -> Datum:
             return asked
         symbol = target.symbol
         if symbol is not None and symbol.attribute != "?":
-            symbol = Symbol(symbol.address, f"{symbol.attribute}.{name}" if symbol.attribute else name)
+            symbol = symbol._replace(attribute=f"{symbol.attribute}.{name}" if symbol.attribute else name)
         return Unknown(target.reason, target.origin, symbol)
     value = target.value
     if isinstance(value, dict):
         if name in value:
             return value[name]
-        loose = loose_key(value)
-        if loose is not None:
+        for loose in loose_keys(value):
             return Unknown(loose.datum.reason, target.origin)
         message = f"there is no attribute `{name}`"
         if target.origin.spans:
@@ -57,23 +56,17 @@ def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
     return Either(target.reason, target.origin, only if target.symbol else None, branches=tuple(branches))
 
 
-def loose_key(value: dict[str, Datum]) -> Reference | None:
-    """Find a map key that may turn out to be any name; None without one."""
-    return next((key for key in value if isinstance(key, Reference) and key.loose), None)
-
-
-def _of_partial(target: Partial, name: str) -> Datum:
+def _of_partial(target: Partial, name: Key) -> Datum:
     """Look up an element of a partly known map, certain ones first."""
     if not isinstance(target.part, dict) or not isinstance(target.rest, dict):
         raise EvaluationError(f"`.{name}` on a list; use `[*].{name}` or an index")
     if name in target.part:
         return target.part[name]
-    found = [target.rest[name]] if name in target.rest else []
-    if loose_key(target.rest) or loose_key(target.part):
-        found += [item for key, item in target.rest.items() if isinstance(key, Reference) and key.loose]
-    elif not found:
+    loose = loose_keys((*target.part, *target.rest))
+    found = [target.rest[key] for key in (name, *loose) if key in target.rest]
+    if not found and not loose:
         message = f"there is no attribute `{name}`"
-        raise AbsentError(message, target.origin.below(name)) if target.origin else EvaluationError(message)
+        raise AbsentError(message, target.origin.below(str(name))) if target.origin else EvaluationError(message)
     return _one_of(target, found)
 
 

@@ -9,7 +9,7 @@ from kcheck.text import placeholders, scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, ListData, MapData, Null, SetData, Type
 from kcheck.text.scalars import EvaluationError, floating, kind, to_string
 from kcheck.text.syntax.json import Node
-from kcheck.text.values import Datum, DatumValue, Known, Origin, Unknown, known
+from kcheck.text.values import Datum, DatumValue, Key, Known, Origin, Unknown, known
 
 _SINGLE: dict[str, Callable[[object], DatumValue]] = {
     "string": scalars.to_string,
@@ -109,8 +109,8 @@ def to_type(datum: Datum, want: Type) -> Datum:
     return Known(MapData.of(found, want.element), datum.origin)
 
 
-def _object(datum: Known[DatumValue], value: dict[str, Datum], want: Type) -> Datum:
-    found = {
+def _object(datum: Known[DatumValue], value: dict[Key, Datum], want: Type) -> Datum:
+    found: dict[Key, Datum] = {
         name: to_type(value[name], part) if name in value else Null(None, datum.origin.below(name), type=part)
         for name, part in zip(want.names, want.parts, strict=True)
     }
@@ -153,7 +153,7 @@ def identity(datum: Datum) -> str:
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{escaped}"'
     if isinstance(value, dict):
-        parts = (f'"{key}":{identity(value[key])};' for key in sorted(value))
+        parts = (f'"{key}":{identity(value[key])};' for key in sorted(value, key=str))
         return "{" + "".join(parts) + "}"
     if isinstance(value, tuple):
         return "[" + "".join(identity(item) + ";" for item in value) + "]"
@@ -175,9 +175,9 @@ def order_text(datum: Datum) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, MapData):
-        return "{" + "".join(f"{_quoted(key)}:{order_text(value[key])};" for key in sorted(value)) + "}"
+        return "{" + "".join(f"{_quoted(str(key))}:{order_text(value[key])};" for key in sorted(value, key=str)) + "}"
     if isinstance(value, dict):
-        return "<" + "".join(f"{order_text(value[key])};" for key in sorted(value)) + ">"
+        return "<" + "".join(f"{order_text(value[key])};" for key in sorted(value, key=str)) + ">"
     if isinstance(value, tuple):
         begin, end = "[]" if isinstance(value, ListData | SetData) else "<>"
         return begin + "".join(f"{order_text(item)};" for item in value) + end
@@ -235,7 +235,7 @@ def to_set(items: Sequence[Datum]) -> SetData:
 
 def set_data(items: Iterable[Datum], element: Type) -> SetData:
     """Make a set from elements that already have its type."""
-    unique: dict[str, Datum] = {}
+    unique: dict[Key, Datum] = {}
     for item in items:
         unique.setdefault(identity(item), item)
     return SetData.of(sorted(unique.values(), key=sort_key), element)

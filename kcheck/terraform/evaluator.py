@@ -373,18 +373,16 @@ def _for(node: nodes.For, scope: Scope) -> Datum:
 
 
 def _grouped(node: nodes.For, result_key: nodes.Expression, result: Gathering, scope: Scope) -> Datum:
-    groups: dict[str, list[tuple[Datum, Unknown | None]]] = {}
-    keys: dict[str, Datum] = {}
+    groups: dict[object, tuple[Datum, list[tuple[Datum, Unknown | None]]]] = {}
     for inner, why in rounds(node, scope):
         key = value_of(result_key, inner)
         name = key_of(key) if isinstance(key, Unknown) else scalars.to_string(key.value)
         if name is None:
             return Unknown(first_reason(key), _here(node))
-        keys[name] = key
-        groups.setdefault(name, []).append((_part(node.value, inner), why))
-    for name, items in groups.items():
+        groups.setdefault(name, (key, []))[1].append((_part(node.value, inner), why))
+    for key, items in groups.values():
         reasons = [why for _, why in items]
-        result.add(keys[name], gathered(items, _here(node)), None if None in reasons else reasons[0])
+        result.add(key, gathered(items, _here(node)), None if None in reasons else reasons[0])
     return scope.budget.hold(result.map())
 
 

@@ -16,6 +16,7 @@ from kcheck.text.data_types import STRING
 from kcheck.text.files.boundary import REASON
 from kcheck.text.files.patterns import PatternError, compiled
 from kcheck.text.files.tree import Tree
+from kcheck.text.partly_known import members
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem, Source
@@ -161,7 +162,7 @@ def filled(template: nodes.Template, rest: list[Datum], scope: Scope) -> Datum:
         return Unknown(variables.reason, variables.origin)
     if not isinstance(variables.value, dict):
         raise EvaluationError("a template takes a map of variables")
-    return value_of(template, _Variables(variables.value, scope))
+    return value_of(template, _Variables(members(variables), scope))
 
 
 class _Variables(Scope):
@@ -229,7 +230,7 @@ def _archive(record: BlockRecord) -> Datum | None:
     parts = record.blocks("part")
     if isinstance(parts, Unknown):
         return parts
-    return _unrendered([part.entry("content") for part in parts], record)
+    return _unrendered([part.entry("content") for part in parts.value], record)
 
 
 def _unrendered(contents: list[Datum | None], record: BlockRecord) -> Datum:

@@ -1,15 +1,15 @@
 """Partly known collections: certain and possible elements."""
 
 from collections.abc import Iterable, Iterator
-from itertools import count, islice
+from itertools import islice
 from typing import NamedTuple
 
 from kcheck.terraform import convert
 from kcheck.text import scalars
 from kcheck.text.data_types import SetData, Short
-from kcheck.text.keys import Reference, key_of, stand_in
+from kcheck.text.keys import by_name, key_datum, key_of, loose_keys, stand_ins
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, DatumValue, Either, Known, Origin, Partial, Symbol, Unknown, known
+from kcheck.text.values import Datum, DatumValue, Either, Elements, Key, Known, Origin, Partial, Symbol, Unknown, known
 
 MOST_BRANCHES = 64
 """Maximum number of branches in a choice; with more, the value is plain unknown."""
@@ -116,7 +116,7 @@ def _why(datum: Unknown) -> Unknown:
 def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
     place = origin or Origin(())
     if isinstance(value, dict):
-        for name in sorted(value):
+        for name in sorted(value, key=str):
             yield Entry(key_datum(name, value[name].origin or place), value[name])
     elif isinstance(value, SetData):
         for item in value:
@@ -126,11 +126,6 @@ def _entries(value: DatumValue, origin: Origin | None) -> Iterator[Entry]:
             yield Entry(Short(at, Origin((item.origin or place).spans), bits=64), item)
     else:
         raise EvaluationError(f"{convert.kind_name(value)} cannot be iterated")
-
-
-def key_datum(key: str, origin: Origin) -> Datum:
-    """Return the key of an element in a loop, placed at the element, where no fix can write a key."""
-    return key.datum if isinstance(key, Reference) else Known(key, Origin(origin.spans, why="a key gives it"))
 
 
 def _of_branches(collection: Either) -> Iterator[Entry]:
@@ -162,14 +157,17 @@ class Gathering:
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
         self.why: Unknown | None = None
-        self.part: dict[str, Datum] = {}
-        self.rest: dict[str, Datum] = {}
+        self.part: dict[Key, Datum] = {}
+        self.rest: dict[Key, Datum] = {}
 
-    def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> str:
+    def add(self, key: Datum, item: Datum, why: Unknown | None = None) -> Key:
         """Add an element, with a reason if uncertain; return its name."""
         if isinstance(key, Unknown) and why is not None:
             key = _why(key)  # it stands for several
-        name = self.free(key)
+        return self.put(self.free(key), item, why)
+
+    def put(self, name: Key, item: Datum, why: Unknown | None) -> Key:
+        """Add an element under a free name."""
         if why is None:
             self.part[name] = item
         elif name not in self.part:
@@ -186,28 +184,26 @@ class Gathering:
             self.part[name] = entry.item
             return
         self.why = self.why or why
-        loose = isinstance(name, Reference) and name.loose
         for some in (self.part, self.rest):
-            for other in some if loose else {name} & some.keys():
+            for other in some if loose_keys([name]) else {name} & some.keys():
                 some[other] = either(why.reason, why.origin, (some[other], entry.item))
         if name not in self.part:
             self.rest.setdefault(name, entry.item)
 
-    def free(self, key: Datum) -> str:
+    def free(self, key: Datum) -> Key:
         """Return the name of a key; unknown keys get distinct names."""
         if isinstance(key, Known):
             return scalars.to_string(key.value)
-        name = stand_in(key)
-        return next(one for one in _numbered(name) if one not in self.part and one not in self.rest)
+        return next(one for one in stand_ins(key) if one not in self.part and one not in self.rest)
 
     def map(self) -> Datum:
         """Build the map."""
-        part = dict(sorted(self.part.items()))
+        part = by_name(self.part)
         if not self.rest or self.why is None:
             return Known(part, self.origin)
         if len(self.part) + len(self.rest) > MOST_ELEMENTS:
             return _why(self.why)
-        return _partial(self.why, self.origin, part, dict(sorted(self.rest.items())))
+        return _partial(self.why, self.origin, part, by_name(self.rest))
 
 
 def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> Datum:
@@ -231,17 +227,7 @@ def gathered(items: Iterable[tuple[Datum, Unknown | None]], origin: Origin) -> D
     return _partial(reasons[0], origin, tuple(part), tuple(rest))
 
 
-def _partial(
-    why: Unknown, origin: Origin, part: tuple[Datum, ...] | dict[str, Datum], rest: tuple[Datum, ...] | dict[str, Datum]
-) -> Partial:
+def _partial(why: Unknown, origin: Origin, part: Elements, rest: Elements) -> Partial:
     only = next(iter(rest.values() if isinstance(rest, dict) else rest)) if len(rest) == 1 and not part else None
     symbol = only.symbol if isinstance(only, Unknown) else None
     return Partial(why.reason, origin, symbol and Symbol(symbol.address, "?"), part=part, rest=rest)
-
-
-def _numbered(name: Reference) -> Iterator[Reference]:
-    yield name
-    for number in count(2):
-        other = Reference(f"{name[:-1]}#{number}>")
-        other.datum = name.datum
-        yield other

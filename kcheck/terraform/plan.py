@@ -16,7 +16,7 @@ from kcheck.text.regex import regex
 from kcheck.text.syntax import json
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import BOM, Problem, Source, Span
-from kcheck.text.values import Datum, Known, Origin, Record, Symbol, Unknown, concealed
+from kcheck.text.values import Blocks, Datum, Known, Origin, Symbol, Unknown, concealed
 
 T = TypeVar("T")
 _IDS = ("id", "self_link", "arn")
@@ -206,7 +206,7 @@ class _Planned(Instance):
         value = convert.from_json(node)
         return self._link(name, value) or value
 
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         return objects_in(self.entry(kind), _Nested)
 
     def names(self) -> Iterable[str]:

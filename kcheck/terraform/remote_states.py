@@ -12,6 +12,7 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.module import REMOTE_STATE, Module
 from kcheck.terraform.resource import Instance
 from kcheck.terraform.roots import Loader
+from kcheck.text.partly_known import members
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl.nodes import Body
 from kcheck.text.values import Datum, Known
@@ -67,8 +68,8 @@ class States:
 
     def _find(self, reader: Module, top: Module, instance: Instance) -> Module | None:
         """Find the one root whose state a data source reads, as a part of `top`; else None."""
-        config = _pairs(instance.entry("config"))
-        asked = _identity(_text(instance.entry("backend")), config | _pairs(config.get("workspaces")), reader)
+        config = members(instance.entry("config"))
+        asked = _identity(_text(instance.entry("backend")), config | members(config.get("workspaces")), reader)
         wanted = _text(instance.entry("workspace")) or top.environment
         found = self._writers.get(asked, []) if asked else []
         if len(found) > 1:
@@ -136,7 +137,3 @@ def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[
 
 def _text(datum: Datum | None) -> str:
     return str(datum.value) if isinstance(datum, Known) else ""
-
-
-def _pairs(datum: Datum | None) -> dict[str, Datum]:
-    return datum.value if isinstance(datum, Known) and isinstance(datum.value, dict) else {}

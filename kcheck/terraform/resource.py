@@ -10,17 +10,18 @@ from msgspec.structs import replace
 from kcheck.config.numbers import names
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.evaluator import evaluate
-from kcheck.terraform.partial_collections import Entry, Gathering, entries_of, gathered, is_map, key_datum
+from kcheck.terraform.partial_collections import Entry, Gathering, entries_of, gathered, is_map
 from kcheck.terraform.scope import Scope, circular
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, SetData, each
-from kcheck.text.keys import Reference
-from kcheck.text.partly_known import distinct
+from kcheck.text.keys import key_datum, loose_keys
+from kcheck.text.need import first_unknown
+from kcheck.text.partly_known import distinct, members
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Span
-from kcheck.text.values import Datum, Either, Known, Missing, Origin, Partial, Record, Symbol, Unknown, encoded, known
+from kcheck.text.values import Blocks, Datum, Either, Known, Missing, Origin, Partial, Symbol, Unknown, encoded, known
 
 _NAMES = frozenset({"name", "id", "self_link"})
 """Attributes that identify a resource: never null, so even unknown ones tell which resource is meant."""
@@ -46,7 +47,7 @@ class BlockRecord:
         self.scope = scope
         self.address = address
         self._values: dict[str, Datum] = {}
-        self._blocks: dict[str, tuple[Record, ...] | Unknown] = {}
+        self._blocks: dict[str, Blocks] = {}
 
     @property
     def span(self) -> Span:
@@ -72,7 +73,7 @@ class BlockRecord:
                 _RUNNING.discard(running)
         return self._values[name]
 
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return nested blocks of one type, including `dynamic` ones and lists of objects."""
         if kind not in self._blocks:
             found = self._nested(kind)
@@ -81,26 +82,19 @@ class BlockRecord:
             self._blocks[kind] = found
         return self._blocks[kind]
 
-    def _nested(self, kind: str) -> tuple[Record, ...] | Unknown:
-        found: list[Record] = [BlockRecord(block, self.scope) for block in self.block.body.all(kind)]
-        for block in self.block.body.all("dynamic"):
-            if block.labels == (kind,):
-                generated = _dynamic(block, kind, self.scope)
-                if isinstance(generated, Unknown):
-                    return generated
-                found += generated
+    def _nested(self, kind: str) -> Blocks:
+        dynamic = (block for block in self.block.body.all("dynamic") if block.labels == (kind,))
+        generated = [_dynamic(block, kind, self.scope) for block in dynamic]
         listed = self.entry(kind)
         listed = encoded(listed) or listed if listed is not None else None
-        if isinstance(listed, Unknown):
-            return listed
-        if listed is not None and listed.value is not None:
-            items = listed.value if isinstance(listed.value, tuple) else (listed,)
-            for item in items:
-                if isinstance(item, Unknown):
-                    return item
-                if isinstance(item.value, dict):
-                    found.append(ObjectRecord(Known(item.value, item.origin)))
-        return tuple(found)
+        items = listed.value if isinstance(listed, Known) and isinstance(listed.value, tuple) else (listed,)
+        unknown = first_unknown((*generated, *items))
+        if unknown is not None:
+            return unknown
+        written = [BlockRecord(block, self.scope) for block in self.block.body.all(kind)]
+        made = [record for blocks in generated for record in known(blocks) or ()]
+        objects = [ObjectRecord(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict)]
+        return Known((*written, *made, *objects), Origin((self.span,)))
 
     def names(self) -> Iterable[str]:
         """List the names of attributes and the types of nested blocks."""
@@ -142,10 +136,10 @@ class BlockRecord:
         nested = self.blocks(name)
         if isinstance(nested, Unknown):
             return nested
-        if not nested:
+        if not nested.value:
             return self.computed(name)
         items = []
-        for i, record in enumerate(nested):
+        for i, record in enumerate(nested.value):
             if isinstance(record, BlockRecord):
                 record.address = f"{self.address}.{name}[{i}]" if self.address else ""
             items.append(Known(record, Origin((record.span,))))
@@ -219,8 +213,9 @@ def echo(instance: Instance, name: str) -> Datum | None:
 class ObjectRecord:
     """Object in a list that stands for a nested block: `subnet = [{ name = ... }]`."""
 
-    def __init__(self, value: Known[dict[str, Datum]]) -> None:
+    def __init__(self, value: Known[object]) -> None:
         self.value = value
+        self._members = members(value)
 
     @property
     def span(self) -> Span:
@@ -229,28 +224,30 @@ class ObjectRecord:
 
     def entry(self, name: str) -> Datum | None:
         """Return the value of a key; None if absent."""
-        return self.value.value.get(name)
+        return self._members.get(name)
 
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return the objects in the list at a key."""
         return objects_in(self.entry(kind), type(self))
 
     def names(self) -> Iterable[str]:
         """List the keys of the object."""
-        return self.value.value
+        return self._members
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return the origin of an unset key in this object."""
         return Origin((self.span,), missing=Missing(self.span, path))
 
 
-def objects_in(found: Datum | None, record: type[ObjectRecord]) -> tuple[Record, ...] | Unknown:
+def objects_in(found: Datum | None, record: type[ObjectRecord]) -> Blocks:
     """Wrap an object, or the known objects of a list, as records."""
     if isinstance(found, Unknown):
         return found
-    items = found.value if found is not None and isinstance(found.value, tuple) else (found,)
-    known = [item for item in items if isinstance(item, Known)]
-    return tuple(record(Known(item.value, item.origin)) for item in known if isinstance(item.value, dict))
+    if found is None:
+        return Known((), Origin(()))
+    items = found.value if isinstance(found.value, tuple) else (found,)
+    objects = (record(item) for item in items if isinstance(item, Known) and isinstance(item.value, dict))
+    return Known(tuple(objects), found.origin)
 
 
 def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
@@ -279,10 +276,10 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
     for entry in found:
         name = result.free(entry.key)
         inner = _each(scope, key_datum(name, entry.item.origin or origin), entry.item, origin)
-        optional = not (isinstance(name, Reference) and name.loose)
+        optional = not loose_keys([name])
         label = f'{address}["{name}"]' if optional or len(found) > 1 else address
         instance = Instance(block, inner, label, entry.why.reason if entry.why else "", optional=optional)
-        result.add(Known(name, origin), Known(instance, origin), entry.why)
+        result.put(name, Known(instance, origin), entry.why)
     return result.map()
 
 
@@ -353,23 +350,22 @@ def _inputs(block: nodes.Block, name: str) -> tuple[str, str]:
     return (switch[1], value) if switch and value.isidentifier() else ("", "")
 
 
-def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> list[Record] | Unknown:
+def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> Blocks:
     entries = block.body.attributes
     content = next(iter(block.body.all("content")), None)
+    origin = Origin((block.header,))
     if content is None or "for_each" not in entries:
-        return []
+        return Known((), origin)
     collection = evaluate(entries["for_each"].expression, scope)
     if isinstance(collection, Unknown):
         return collection
     iterator = iterator_name(block, kind)
     if not isinstance(collection.value, dict | tuple):
-        return []
+        return Known((), origin)
     excess = _too_many(len(collection.value), block, scope)
-    origin = Origin((block.header,))
-    return excess or [
-        BlockRecord(content, scope.with_names(**{iterator: Known({"key": one.key, "value": one.item}, origin)}))
-        for one in entries_of(collection)
-    ]
+    each: list[Datum] = [Known({"key": one.key, "value": one.item}, origin) for one in entries_of(collection)]
+    scopes = (scope.with_names(**{iterator: one}) for one in each)
+    return excess or Known(tuple(BlockRecord(content, own) for own in scopes), origin)
 
 
 def instances_in(value: Datum) -> Iterator[Instance]:

@@ -38,8 +38,8 @@ def type_of(datum: Datum) -> Type:
     if isinstance(value, tuple):
         return Type("tuple", tuple(map(type_of, value)))
     if isinstance(value, dict):
-        names = sorted(value)
-        return Type("object", tuple(type_of(value[name]) for name in names), tuple(names))
+        names = sorted(value, key=str)
+        return Type("object", tuple(type_of(value[name]) for name in names), tuple(map(str, names)))
     return _SINGLE[kind(value)]
 
 

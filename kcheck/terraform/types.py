@@ -11,7 +11,7 @@ from kcheck.terraform.scope import Scope
 from kcheck.text.data_types import DYNAMIC, PRIMITIVE, Type, each
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Span
-from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
+from kcheck.text.values import Datum, Key, Known, Missing, Origin, Unknown
 
 _COLLECTIONS = frozenset({"list", "set", "map"})
 
@@ -75,7 +75,7 @@ def _defaulted(value: Datum, declared: nodes.Expression, budget: Budget) -> Datu
     return value
 
 
-def _object(origin: Origin, given: dict[str, Datum], declared: nodes.Object, budget: Budget) -> Datum:
+def _object(origin: Origin, given: dict[Key, Datum], declared: nodes.Object, budget: Budget) -> Datum:
     result, nothing = dict(given), Scope({}, budget=budget)
     for key_node, type_node in declared.entries:
         key = _key(key_node)

@@ -22,7 +22,7 @@ from kcheck.text.data_types import each
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import Tree, display_path
-from kcheck.text.partly_known import wrap
+from kcheck.text.partly_known import members, wrap
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
@@ -109,8 +109,7 @@ class Variables:
         if isinstance(root, Problem):
             self.problems += [] if root in self.problems else [root]
             return {}
-        values = convert.from_json(root)
-        return values.value if isinstance(values, Known) and isinstance(values.value, dict) else {}
+        return members(convert.from_json(root))
 
     def _given(self, configuration: Configuration, texts: dict[str, Source]) -> dict[str, Datum]:
         """Parse values of flags or the environment by the type of their variable."""

@@ -8,11 +8,10 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.filesystem import Files, OutsideError
 from kcheck.terraform.module import Module
 from kcheck.terraform.scope import WORKSPACE, Scope
-from kcheck.text.keys import Reference
 from kcheck.text.partly_known import possible, string
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.values import Datum, Known, Piece, Unknown
+from kcheck.text.values import Datum, Known, Piece, Unknown, UnknownKey
 
 FEW = 4
 """Maximum number of workspaces checked one by one without being asked for."""
@@ -163,7 +162,7 @@ def _may_be_workspace(value: Datum) -> bool:
 def _keys(value: Datum) -> set[str]:
     if not isinstance(value, Known) or not isinstance(value.value, dict):
         return set()
-    return {key for key in value.value if not isinstance(key, Reference)}
+    return {key for key in value.value if not isinstance(key, UnknownKey)}
 
 
 def _texts(value: Datum) -> set[str]:

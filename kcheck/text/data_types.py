@@ -11,7 +11,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from kcheck.text.values import Datum, Known
+from kcheck.text.values import Datum, Elements, Key, Known
 
 
 class Type(Struct, frozen=True):
@@ -79,13 +79,11 @@ class SetData(_Typed, tuple["Datum", ...]):
     """Elements of a set, in Terraform's order."""
 
 
-class MapData(_Typed, dict[str, "Datum"]):
+class MapData(_Typed, dict["Key", "Datum"]):
     """Elements of a map."""
 
 
-def each(
-    value: tuple[Datum, ...] | dict[str, Datum], change: Callable[[Datum], Datum]
-) -> tuple[Datum, ...] | dict[str, Datum]:
+def each(value: Elements, change: Callable[[Datum], Datum]) -> Elements:
     """Apply a function to each element of a collection; a list or a set keeps its type."""
     if isinstance(value, dict):
         return {key: change(item) for key, item in value.items()}

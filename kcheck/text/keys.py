@@ -1,6 +1,9 @@
 """Keys that are no plain text: path steps for fixes, and stand-ins for unknown map keys."""
 
-from kcheck.text.values import Unknown
+from collections.abc import Iterable, Iterator
+from itertools import count
+
+from kcheck.text.values import Datum, Key, Known, Origin, Unknown, UnknownKey
 
 
 class Json(str):
@@ -21,35 +24,34 @@ class Item(str):
     __slots__ = ()
 
 
-class Reference(str):
-    """A map key known only after apply, such as a subnet id; `datum` is the key itself."""
-
-    __slots__ = ("datum",)
-    datum: Unknown
-
-    @property
-    def loose(self) -> bool:
-        """Whether it may turn out to be any key, unlike a value only the cloud knows."""
-        return not self.identified or (self.datum.symbol is not None and self.datum.symbol.attribute == "text")
-
-    @property
-    def identified(self) -> bool:
-        """Whether equal references are the same key."""
-        return self.datum.symbol is not None and "?" not in self.datum.symbol.attribute
+def loose_keys(keys: Iterable[Key]) -> list[UnknownKey]:
+    """List the keys that may turn out to be any key, unlike those that only the cloud knows."""
+    found = ((key, key.datum.symbol) for key in keys if isinstance(key, UnknownKey))
+    return [key for key, of in found if of is None or of.attribute == "text" or "?" in of.attribute]
 
 
-def key_of(datum: Unknown) -> Reference | None:
-    """Return the stand-in for an unknown map key; None without a known identity."""
-    key = stand_in(datum)
-    return key if key.identified else None
+def by_name(entries: dict[Key, Datum]) -> dict[Key, Datum]:
+    """Sort the entries of a map by the names of their keys."""
+    return {key: entries[key] for key in sorted(entries, key=str)}
 
 
-def stand_in(datum: Unknown) -> Reference:
-    """Return the stand-in for an unknown map key; without an identity it is named after its reason."""
+def key_of(datum: Unknown) -> UnknownKey | None:
+    """Return the map key of an unknown name; None without a known identity."""
     symbol = datum.symbol
-    text = datum.reason.partition(" ")[0]
-    if symbol is not None and "?" not in symbol.attribute:
-        text = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
-    key = Reference(f"<{text}>")
-    key.datum = datum
-    return key
+    if symbol is None or "?" in symbol.attribute:
+        return None
+    name = symbol.address.strip('"') if symbol.attribute == "text" else f"{symbol.address}.{symbol.attribute}"
+    return UnknownKey(f"<{name}>", datum)
+
+
+def stand_ins(datum: Unknown) -> Iterator[UnknownKey]:
+    """Yield names of an unknown key; without an identity it is named after its reason."""
+    first = key_of(datum) or UnknownKey(f"<{datum.reason.partition(' ')[0]}>", datum)
+    yield first
+    for number in count(2):
+        yield UnknownKey(f"{first.name[:-1]}#{number}>", datum)
+
+
+def key_datum(key: Key, origin: Origin) -> Datum:
+    """Return the key of an element in a loop, placed at the element, where no fix can write a key."""
+    return key.datum if isinstance(key, UnknownKey) else Known(key, Origin(origin.spans, why="a key gives it"))

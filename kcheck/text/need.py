@@ -59,6 +59,12 @@ def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:
     return attempt
 
 
+@or_unknown
+def total(values: Iterable[Value[int]], origin: Origin) -> Value[int]:
+    """Sum numbers; Unknown if one of them is."""
+    return Known(sum([need(value) for value in values]), origin)
+
+
 def or_none(function: Callable[P, T]) -> Callable[P, T | None]:
     """Make a function return None if a value it needs is missing."""
 

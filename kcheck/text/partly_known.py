@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 from typing import Any, TypeVar, cast
 
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, Value, candidates
+from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, Unset, Value, candidates
 
 T = TypeVar("T")
 
@@ -128,3 +128,22 @@ def wrap(value: Any, origin: Origin) -> Datum:
     if isinstance(value, Fraction) and value.denominator == 1:
         value = int(value)
     return Known(value, origin)
+
+
+def members(value: Value[object] | None) -> dict[str, Datum]:
+    """Return the entries of a map or object by the names of their keys; none for other values."""
+    entries = value.value if isinstance(value, Known) else None
+    return {str(key): item for key, item in entries.items()} if isinstance(entries, dict) else {}
+
+
+def plain(datum: Value[object]) -> Any:
+    """Convert a value to plain Python data. Raises ValueError if part of it is unknown; the message is the reason."""
+    if isinstance(datum, Unset):
+        return None
+    if isinstance(datum, Unknown):
+        raise ValueError(datum.reason)
+    if isinstance(value := datum.value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return value

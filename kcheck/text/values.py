@@ -228,8 +228,8 @@ class Partial(Unknown, kw_only=True):
     Both are of one type. A keyed entry of `rest` is there or not.
     """
 
-    part: tuple[Datum, ...] | dict[str, Datum]
-    rest: tuple[Datum, ...] | dict[str, Datum]
+    part: Elements
+    rest: Elements
 
     def elements(self) -> Iterator[Datum]:
         """Yield the certain elements, then the possible ones."""
@@ -240,7 +240,7 @@ class Partial(Unknown, kw_only=True):
 class AtLeast(Unknown, kw_only=True):
     """A map or list with this `part`, to which unread code may add."""
 
-    part: tuple[Datum, ...] | dict[str, Datum] | None
+    part: Elements | None
 
 
 def candidates(value: Value[T]) -> tuple[Known[T], ...]:
@@ -289,13 +289,34 @@ def encoded(value: Value[object]) -> Datum | None:
 Value: TypeAlias = Known[T_co] | Unset | Unknown
 """A field of the model: of a cluster, a pool, a workload."""
 
-DatumValue: TypeAlias = (
-    "bool | int | float | Fraction | str | tuple[Datum, ...] | dict[str, Datum] | Named | Record | None"
-)
+DatumValue: TypeAlias = "bool | int | float | Fraction | str | Elements | Named | Record | None"
 """Result of an expression: tuple for a tuple, list or set, dict for a map or object (see `data_types`)."""
 
 Datum: TypeAlias = Known[DatumValue] | Unknown
 """Result of evaluating an expression, with its origin."""
+
+
+class UnknownKey(Struct, frozen=True, eq=False):
+    """A map key known only after apply, such as a subnet id; equal names are the same key."""
+
+    name: str
+    datum: Unknown
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownKey) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Key: TypeAlias = "str | UnknownKey"
+"""Key of a map or object; sort by `str`."""
+
+Elements: TypeAlias = tuple[Datum, ...] | dict[Key, Datum]
+"""Elements of a collection."""
 
 
 class Named(Protocol):
@@ -315,7 +336,7 @@ class Record(Protocol):
     def entry(self, name: str) -> Datum | None:
         """Return the value of an attribute; None if it is not set."""
 
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return the nested blocks of one type."""
 
     def names(self) -> Iterable[str]:
@@ -323,6 +344,10 @@ class Record(Protocol):
 
     def absent(self, path: tuple[str, ...]) -> Origin:
         """Return the origin of an unset value below this record."""
+
+
+Blocks: TypeAlias = Known[tuple[Record, ...]] | Unknown
+"""Nested blocks of one type."""
 
 
 def parts(value: object) -> Iterable[Datum]:
@@ -386,19 +411,6 @@ def _at(span: Span) -> str:
     return "" if span.source.bundled or span.source.private else f" in {span.location}"
 
 
-def all_known(values: Iterable[Value[T]]) -> list[T] | Unknown:
-    """Return the values, or the reason of the first unknown one."""
-    found = list(values)
-    missing = next((value for value in found if not isinstance(value, Known)), None)
-    return because(missing, missing.origin) if missing else [one.value for one in found if isinstance(one, Known)]
-
-
-def total(values: Iterable[Value[int]]) -> int | Unknown:
-    """Sum numbers, or return the reason of an unknown one."""
-    found = all_known(values)
-    return found if isinstance(found, Unknown) else sum(found)
-
-
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
     """Apply a function to a known value or to each candidate; other values stay."""
     if type(value) is Either:
@@ -423,16 +435,3 @@ def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
     if branches and all(branch.value == branches[0].value for branch in branches):
         return Known(branches[0].value, Origin((choice.origin or branches[0].origin).spans))
     return Either(choice.reason, choice.origin, choice.symbol, branches=tuple(branches))
-
-
-def plain(datum: Value[object]) -> Any:
-    """Convert a value to plain Python data. Raises ValueError if part of it is unknown; the message is the reason."""
-    if isinstance(datum, Unset):
-        return None
-    if isinstance(datum, Unknown):
-        raise ValueError(datum.reason)
-    if isinstance(value := datum.value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    return value

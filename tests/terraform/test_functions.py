@@ -17,11 +17,11 @@ from kcheck.terraform.evaluator import evaluate
 from kcheck.terraform.functions import FUNCTIONS, reason_for
 from kcheck.terraform.scope import Scope
 from kcheck.text.data_types import NUMBER, STRING, Null, SetData
-from kcheck.text.partly_known import wrap
+from kcheck.text.partly_known import plain, wrap
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source, Span
-from kcheck.text.values import Known, Origin, Symbol, Unknown, plain
+from kcheck.text.values import Known, Origin, Symbol, Unknown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,11 @@ import pytest
 
 from kcheck.terraform.evaluator import evaluate, value_of
 from kcheck.terraform.scope import Scope
-from kcheck.text.keys import Reference
 from kcheck.text.partly_known import wrap
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
-from kcheck.text.values import Either, Known, Origin, Partial, Symbol, Unknown
+from kcheck.text.values import Either, Known, Origin, Partial, Symbol, Unknown, UnknownKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -179,8 +178,8 @@ def agrees(before: Datum, after: Datum) -> bool:
         return isinstance(before, Unknown)
     old, new = before.value, after.value
     if isinstance(old, dict) and isinstance(new, dict):
-        loose = [item for key, item in old.items() if isinstance(key, Reference)]
-        plain = {key: item for key, item in old.items() if not isinstance(key, Reference)}
+        loose = [item for key, item in old.items() if isinstance(key, UnknownKey)]
+        plain = {key: item for key, item in old.items() if not isinstance(key, UnknownKey)}
         more = [item for key, item in new.items() if key not in plain]
         return (
             all(key in new and (loose or agrees(item, new[key])) for key, item in plain.items())
@@ -196,8 +195,8 @@ def _may_be(before: Partial, after: Known[object]) -> bool:
     """Return whether a collection has all members that were certain, and no others but possible ones."""
     new = after.value
     if isinstance(before.part, dict) and isinstance(before.rest, dict) and isinstance(new, dict):
-        may_be = [*before.rest.values(), *(v for k, v in before.part.items() if isinstance(k, Reference))]
-        there = {key: item for key, item in before.part.items() if not isinstance(key, Reference)}
+        may_be = [*before.rest.values(), *(v for k, v in before.part.items() if isinstance(k, UnknownKey))]
+        there = {key: item for key, item in before.part.items() if not isinstance(key, UnknownKey)}
         return all(key in new and agrees(item, new[key]) for key, item in there.items()) and all(
             any(agrees(one, item) for one in may_be) for key, item in new.items() if key not in there
         )

@@ -16,10 +16,11 @@ from kcheck.terraform.roots import Loader
 from kcheck.terraform.type_rules import type_of
 from kcheck.text import scalars
 from kcheck.text.files.tree import Tree
+from kcheck.text.partly_known import plain
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
-from kcheck.text.values import Unknown, plain
+from kcheck.text.values import Unknown
 from tests.places import TESTS
 
 from .answers import Answer, ask

@@ -1,7 +1,7 @@
 """Values and places as bounded plain text and Markdown."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice
 
@@ -14,7 +14,7 @@ from kcheck.text.control_characters import visible_lines
 from kcheck.text.regex import regex
 from kcheck.text.text import Span
 from kcheck.text.units import as_text, clipped
-from kcheck.text.values import Either, Known, Partial, Secret, Unknown, Unset, Value, parts
+from kcheck.text.values import Either, Elements, Known, Partial, Secret, Unknown, Unset, Value, parts
 
 HIDDEN = "(sensitive, not shown)"
 _UNKNOWN = "(unknown)"
@@ -79,7 +79,7 @@ def _line(value: object, room: int, depth: int) -> str:
     return f"({inner.address or inner.block.type})" if isinstance(inner, BlockRecord) else "(an object)"
 
 
-def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: int, *, more: bool) -> str:
+def _joined(items: Elements, room: int, depth: int, *, more: bool) -> str:
     left, right = "{}" if isinstance(items, dict) else "[]"
     if depth > _DEEPEST:
         return f"{left}...{right}"
@@ -94,7 +94,7 @@ def _joined(items: Sequence[object] | Mapping[str, object], room: int, depth: in
     return f"{left} {inner} {right}" if isinstance(items, dict) and inner else f"{left}{inner}{right}"
 
 
-def _parts(items: Sequence[object] | Mapping[str, object], room: int, depth: int) -> Iterator[str]:
+def _parts(items: Elements, room: int, depth: int) -> Iterator[str]:
     if isinstance(items, dict):
         for key, item in items.items():
             text = str(key)

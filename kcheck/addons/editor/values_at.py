@@ -22,7 +22,7 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.syntax.hcl.names import Outline, inner
 from kcheck.text.text import Source, Span, grouped
-from kcheck.text.values import Known, Secret, Unknown, Value
+from kcheck.text.values import Known, Secret, Unknown, Value, known
 
 MOST = 24
 """Values computed per expression: block instances, loop iterations, callers of the module."""
@@ -249,7 +249,7 @@ def _nested(record: BlockRecord, rest: tuple[nodes.Block, ...]) -> Iterator[Bloc
         return
     content, kind = others[0], first.labels[0]
     made = record.blocks(kind)
-    copies = made if isinstance(made, tuple) else ()
+    copies = known(made) or ()
     own = [one for one in copies if isinstance(one, BlockRecord) and one.block.span == content.span]
     if not own:
         why = made.reason if isinstance(made, Unknown) else f"{kind} is made for no element"

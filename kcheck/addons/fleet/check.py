@@ -40,8 +40,9 @@ from kcheck.text import deadline
 from kcheck.text.errors import description
 from kcheck.text.files.tree import PathError
 from kcheck.text.findings import Finding, Severity
+from kcheck.text.need import total
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Unknown, Unset, Value, equals, known, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, known
 
 _MILLS, _SECONDS = 1000, 3600
 _UNITS = "vpc.address_units"
@@ -252,12 +253,12 @@ def _reservations(cluster: Cluster, world: World) -> Iterator[UseRow]:
             made_by[key] = made
     for (name, scope), pools in by_key.items():
         sizes = [world.sizes.of_pool(pool) for pool in pools]
-        limit = total(one.size for one in made_by[name, scope]) if made_by[name, scope] else None
+        limit = known(total([one.size for one in made_by[name, scope]], Origin(()))) if made_by[name, scope] else None
         path, line = pools[0].place.line
         yield UseRow(
             cluster=cluster.id, kind="reservation", key=name, scope=scope, name="nodes of a reservation", unit="nodes",
             needed=sum(known(size) or 0 for size in sizes), is_exact=all(isinstance(size, Known) for size in sizes),
-            available=limit if isinstance(limit, int) else None, limit_name="", path=path, line=line,
+            available=limit, limit_name="", path=path, line=line,
         )  # fmt: skip
 
 

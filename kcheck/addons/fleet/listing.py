@@ -19,8 +19,9 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.clouds import CLOUDS
 from kcheck.config.settings import environment
 from kcheck.text.files import system
+from kcheck.text.partly_known import plain
 from kcheck.text.text import Source
-from kcheck.text.values import DatumValue, Known, plain
+from kcheck.text.values import DatumValue, Known
 
 _MOST_BYTES = 20_000_000
 """Of a list."""

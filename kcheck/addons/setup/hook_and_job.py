@@ -9,6 +9,7 @@ from kcheck import __version__
 from kcheck.config import schemas
 from kcheck.fix.gate.relevance import NAMES, SUFFIXES
 from kcheck.report.page import REPOSITORY, SOURCE
+from kcheck.text.partly_known import plain
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.insertion import Insertion
@@ -16,7 +17,7 @@ from kcheck.text.syntax.members import edits_to_add, edits_to_add_last
 from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.yaml_style import PLAIN
 from kcheck.text.text import Edit, Source, apply
-from kcheck.text.values import Data, plain
+from kcheck.text.values import Data
 
 
 class AdditionError(Exception):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kcheck.config.numbers import names, profiles
 from kcheck.text import scalars
 from kcheck.text.ip_ranges import is_ipv6
-from kcheck.text.partly_known import choices, distinct
+from kcheck.text.partly_known import choices, distinct, plain
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.units import seconds
@@ -31,7 +31,6 @@ from kcheck.text.values import (
     candidates,
     known,
     mapped,
-    plain,
     with_origin,
 )
 from kcheck.text.versions import ANY
@@ -261,9 +260,9 @@ class Fields:
             nested = record.blocks(step)
             if isinstance(nested, Unknown):
                 return nested
-            if not nested:
+            if not nested.value:
                 return self._absent(record, (*path.outer[i:], path.written), since)
-            record = nested[0]
+            record = nested.value[0]
         name = path.name
         value = record.entry(name)
         if value is None:

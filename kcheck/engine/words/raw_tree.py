@@ -9,11 +9,10 @@ from kcheck.kubernetes.objects import value_of
 from kcheck.model import Manifest, Resource, Thing
 from kcheck.text import placeholders
 from kcheck.text.files.tree import MANIFESTS, TERRAFORM, VARIABLES
-from kcheck.text.keys import Reference
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import decimal_number
-from kcheck.text.values import Datum, Missing, Origin, Record, Unknown, Unset
+from kcheck.text.values import Datum, Missing, Origin, Record, Unknown, UnknownKey, Unset
 from kcheck.text.yaml_nodes import Plain
 
 _META = frozenset({"count", "for_each", "depends_on", "provider", "lifecycle", "provisioner", "connection"})
@@ -97,8 +96,8 @@ class _Builder:
         blocks = record.blocks(kind)
         if isinstance(blocks, Unknown):
             return self.datum(blocks)
-        place = blocks[0].span if blocks else record.span
-        return Part([self.record(block) for block in blocks], Origin((place,)))
+        place = blocks.value[0].span if blocks.value else record.span
+        return Part([self.record(block) for block in blocks.value], Origin((place,)))
 
     def datum(self, datum: Datum) -> Part:
         """Convert a Terraform value, or a scalar of a manifest."""
@@ -109,7 +108,7 @@ class _Builder:
             return Part(Unknown(reason), Origin(origin.spans))
         value = datum.value
         if isinstance(value, dict):
-            unknown = next((key for key in value if isinstance(key, Reference)), None)
+            unknown = next((key for key in value if isinstance(key, UnknownKey)), None)
             if unknown is not None:
                 return Part(Unknown(unknown.datum.reason), origin)
             here = None if origin.missing or not _takes_members(origin.written) else Missing(origin.written, ())

@@ -15,9 +15,10 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.kubernetes.workloads.scalars import absent, integer, scaled_quantity
 from kcheck.text import placeholders
 from kcheck.text.amount import Amount, amount_of, exactly
+from kcheck.text.partly_known import plain
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped, plain
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, equals, first_set, known, mapped
 
 _REF = ("spec", "template", "spec", "nodeClassRef")
 _WELL_KNOWN = ("kubernetes.io", "karpenter.sh", "karpenter.k8s.aws", "karpenter.azure.com", "kubernetes.azure.com")

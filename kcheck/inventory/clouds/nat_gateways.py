@@ -13,7 +13,7 @@ from kcheck.inventory.clouds.reader import Reader, text_of
 from kcheck.model import NOTHING
 from kcheck.terraform import missing_modules
 from kcheck.terraform.resource import Instance
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import address_of
 from kcheck.text.text import Span
 from kcheck.text.values import (
@@ -23,7 +23,6 @@ from kcheck.text.values import (
     Unknown,
     Unset,
     Value,
-    all_known,
     equals,
     known,
     mapped,
@@ -128,6 +127,7 @@ def inputs(gateways: list[tuple[Instance, Fields]]) -> Inputs:
     }
 
 
+@or_unknown
 def _lacking(own: Fields) -> Value[str]:
     """Return the module's list that has fewer entries than zones; Unset if none does."""
     zones, public, addresses = own.number("zones"), own.number("public"), own.number("addresses")
@@ -136,8 +136,9 @@ def _lacking(own: Fields) -> Value[str]:
         for count, name in ((public, "public_subnets"), (addresses, "external_nat_ip_ids")):
             if isinstance(count, Known) and count.value < zones.value:
                 return Known(name, origin)
-    every = all_known((zones, public, addresses))
-    return every if isinstance(every, Unknown) else Unset(origin)
+    for one in (zones, public, addresses):
+        need(one)
+    return Unset(origin)
 
 
 def _named(value: Value[T], name: str) -> Value[T]:

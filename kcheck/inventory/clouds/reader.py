@@ -408,8 +408,7 @@ def blocks_below(record: Record, *path: str) -> Iterator[Record]:
     if not path:
         yield record
         return
-    nested = record.blocks(path[0])
-    for one in () if isinstance(nested, Unknown) else nested:
+    for one in known(record.blocks(path[0])) or ():
         yield from blocks_below(one, *path[1:])
 
 
@@ -429,7 +428,7 @@ def growing(low: Value[int], high: Value[int]) -> Value[bool]:
     return mapped(high, lambda most: most > (known(low) or 0))
 
 
-def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Known[int] | Unknown:
+def bound_of(fields: Fields, bound: str, scaled: Value[bool], names: tuple[str, str, str]) -> Value[int]:
     """Return a bound of an autoscaled pool, or the size of a fixed pool.
 
     `names` are the attributes that switch the autoscaler on, bound the pool, and fix its size.

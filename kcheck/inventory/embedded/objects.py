@@ -120,8 +120,8 @@ def _nested(record: Record, kind: str, place: Span) -> yaml.Target:
     if isinstance(blocks, Unknown):
         return computed_scalar(blocks, place)
     if kind in _LISTS:
-        return yaml.Sequence(*place, None, tuple(map(_mapping, blocks)), flow=False)
-    return _mapping(blocks[0]) if blocks else computed_scalar(Known(None, Origin((place,))), place)
+        return yaml.Sequence(*place, None, tuple(map(_mapping, blocks.value)), flow=False)
+    return _mapping(blocks.value[0]) if blocks.value else computed_scalar(Known(None, Origin((place,))), place)
 
 
 def _key(name: str, place: Span) -> yaml.Scalar:
@@ -144,7 +144,7 @@ def tree(datum: Datum, place: Span) -> yaml.Target:
     span = next((span for span in spans if not span.source.bundled), place)
     value = datum.value if isinstance(datum, Known) else None
     if isinstance(value, dict):
-        entries = tuple(yaml.Pair(_key(key, span), tree(item, span)) for key, item in value.items())
+        entries = tuple(yaml.Pair(_key(str(key), span), tree(item, span)) for key, item in value.items())
         return yaml.Mapping(*span, None, entries, flow=False)
     if isinstance(value, tuple):
         return yaml.Sequence(*span, None, tuple(tree(item, span) for item in value), flow=False)

@@ -14,12 +14,12 @@ from kcheck.inventory.embedded.objects import documents
 from kcheck.inventory.embedded.objects import tree as tree_of
 from kcheck.kubernetes.helm_releases import Path, Release, chart_name, path_of
 from kcheck.terraform.module import Module
-from kcheck.terraform.resource import Instance, ObjectRecord
-from kcheck.text.partly_known import listed
+from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
+from kcheck.text.partly_known import listed, members
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
-from kcheck.text.values import Datum, Known, Missing, Origin, Record, Unknown, Unset, Value, concealed, known
+from kcheck.text.values import Blocks, Datum, Known, Missing, Origin, Record, Unknown, Unset, Value, concealed, known
 
 RESOURCE = "helm_release"
 _BLOCKS = ("set", "set_sensitive", "set_list")
@@ -68,12 +68,12 @@ class _Values:
                 self.gap = item.reason
             self.trees += found
 
-    def add_sets(self, records: tuple[Record, ...] | Unknown, *, secret: bool) -> None:
+    def add_sets(self, records: Blocks, *, secret: bool) -> None:
         """Add the values that records of `name` and `value` set."""
         if isinstance(records, Unknown):
             self.gap = records.reason
             return
-        for record in records:
+        for record in records.value:
             path = record.entry("name")
             if isinstance(path, Known) and isinstance(path.value, str):
                 self.sets[path_of(path.value)] = _value(record, secret=secret)
@@ -91,7 +91,7 @@ def _room(instance: Instance) -> Missing | None:
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
     blocks = instance.blocks("set")
-    found = instance.absent(("set", "")).missing if blocks and not isinstance(blocks, Unknown) else None
+    found = instance.absent(("set", "")).missing if known(blocks) else None
     return Missing(found.container, ("set",)) if found and found.path else None
 
 
@@ -183,7 +183,7 @@ def _releases(call: _Call) -> Iterator[Release]:
         if any(_is(call.fields, key, on=False) for key in (f"enable_{base}", f"{base}_enabled")):
             continue
         alone = name != base and name.endswith("values")  # cluster_autoscaler_values = [...]
-        whole = Known({"values": datum}, datum.origin or Origin((call.place,))) if alone else datum
+        whole: Datum = Known({"values": datum}, datum.origin or Origin((call.place,))) if alone else datum
         named = name != base and not name.endswith("_config")  # much else has a name like that
         for release in _found(call, whole, base, named=named or name.endswith("_helm_config"), depth=0):
             seen.add(known(release.chart))
@@ -210,19 +210,20 @@ def _found(call: _Call, datum: Datum, name: str, *, named: bool, depth: int) -> 
             called = known(own) if own is not None else None
             if isinstance(called, str) and depth < _DEPTH:
                 yield from _found(call, item, called, named=False, depth=depth + 1)
-    if not isinstance(value, dict) or any(_is(value, key, on=False) for key in _ON):
+    fields = members(datum)
+    if not fields or any(_is(fields, key, on=False) for key in _ON):
         return
-    inside = _first(value, _INSIDE)
+    inside = _first(fields, _INSIDE)
     if inside is not None:
         yield from _found(call, inside, name, named=True, depth=depth + 1)
-    elif _is_release(value, named=named) or (
-        name.replace("_", "-") in _scalers() and any(_is(value, key, on=True) for key in _ON)
+    elif _is_release(fields, named=named) or (
+        name.replace("_", "-") in _scalers() and any(_is(fields, key, on=True) for key in _ON)
     ):
         spans = datum.origin.spans if datum.origin else ()
         place = next((span for span in spans if not span.source.bundled), call.place)
-        yield from _described(call, value, name, place)
+        yield from _described(call, fields, name, place)
     elif depth < _DEPTH:
-        for key, inner in value.items():
+        for key, inner in fields.items():
             if isinstance(inner, Known) and isinstance(inner.value, dict):
                 yield from _found(call, inner, key, named=False, depth=depth + 1)
 
@@ -258,9 +259,9 @@ def _described(call: _Call, fields: Fields, name: str, place: Span) -> Iterator[
     for key in _SETS:
         datum = fields.get(key)
         if isinstance(datum, Known) and isinstance(datum.value, dict) and "name" not in datum.value:
-            given.sets |= {path_of(path): tree_of(item, place) for path, item in datum.value.items()}
+            given.sets |= {path_of(path): tree_of(item, place) for path, item in members(datum).items()}
         else:
-            given.add_sets(ObjectRecord(Known(fields, here)).blocks(key), secret=key == "set_sensitive")
+            given.add_sets(objects_in(datum, ObjectRecord), secret=key == "set_sensitive")
     chart = _text(_first(fields, _CHARTS), here)
     if isinstance(chart, Unset):
         label = name.replace("_", "-") or next((one for one in _scalers() if one in call.source), None)

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from kcheck.kubernetes.workloads.scalars import boolean, scalar, text, written
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
+from kcheck.text.need import total
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,7 +112,7 @@ class Devices:
         named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
         if named:
             gpus = [template.gpus, *(mapped(one.gpu_limit, _number) for one in named if not one.init)]
-            template = replace(template, containers=containers, gpus=_sum(gpus, place))
+            template = replace(template, containers=containers, gpus=total(gpus, place))
         for claim in known(template.claims) or ():
             template = self._with_claim(template, claim, item)
         return template
@@ -155,7 +156,7 @@ class Devices:
             why = Unknown(f"all its pods share the devices of ResourceClaim {claim.source}", place)
             return replace(found, gpus=why, shared_claim=Known(claim.source, place))
         counts = [_of_request(request, claim, place) for request in asked]
-        return replace(found, gpus=_sum([template.gpus, *counts], place))
+        return replace(found, gpus=total([template.gpus, *counts], place))
 
     def _asked(self, claim: Claim, item: Object) -> list[list[_Asked]] | Unknown:
         """Return the devices of each request of a claim, with alternatives."""
@@ -213,11 +214,6 @@ def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int
 def _plain(requests: list[list[_Asked]]) -> list[list[tuple[str, int | None]]]:
     """Strip the spans from requests, to compare them."""
     return [[(one.device_class, known(one.number) if one.number else None) for one in request] for request in requests]
-
-
-def _sum(values: list[Value[int]], place: Origin) -> Value[int]:
-    sum_ = total(values)
-    return sum_ if isinstance(sum_, Unknown) else Known(sum_, place)
 
 
 def _nearest(found: list[Object], item: Object) -> list[Object]:

@@ -16,12 +16,12 @@ from kcheck.kubernetes.workloads import devices, gangs, kubeflow, places, pods
 from kcheck.kubernetes.workloads.scalars import gap, integer, scalar, text, written, written_map
 from kcheck.model import NOTHING, PodTemplate, Service, Workload
 from kcheck.text import placeholders
-from kcheck.text.need import first_unknown, need, or_unknown
+from kcheck.text.need import first_unknown, need, or_unknown, total
 from kcheck.text.partly_known import may_equal
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.units import as_text, whole_number
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, total
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped
 
 T = TypeVar("T")
 
@@ -226,8 +226,7 @@ def _priority(fields: Fields | None, found: tuple[PodTemplate, ...], item: Objec
 def _pods(found: tuple[PodTemplate, ...], item: Object) -> Value[int]:
     if len(found) == 1:
         return found[0].count
-    count = total(template.count for template in found)
-    return count if isinstance(count, Unknown) else Known(count, Origin((item.span,)))
+    return total([template.count for template in found], Origin((item.span,)))
 
 
 def _most(values: list[Value[int]], item: Object) -> Value[int]:
@@ -240,7 +239,7 @@ def _most(values: list[Value[int]], item: Object) -> Value[int]:
 @or_unknown
 def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profiles.WorkloadKind) -> Value[bool]:
     """Whether the pods of a job need each other."""
-    place, pods_ = Origin((item.span,)), total(one.count for one in found)
+    place, pods_ = Origin((item.span,)), known(_pods(found, item))
     fixed = any(_FIXED.search(one.text) for template in found for one in template.containers)
     if (not fixed and yaml.get(item.root, "spec", "elasticPolicy") is not None) or pods_ in (0, 1):
         return Known(value=False, origin=place)
@@ -265,10 +264,10 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
     return unnamed if unnamed and not meets else Known(value=True, origin=place)
 
 
-def _waits(one: PodTemplate, pods_: int | Unknown) -> bool:
+def _waits(one: PodTemplate, pods_: int | None) -> bool:
     """Whether torchrun needs several nodes, or the world size exceeds the GPUs of a pod."""
     text, gpus = " ".join(container.text for container in one.containers), known(one.gpus)
-    if _NODES.search(text) or isinstance(pods_, Unknown) or gpus is None:
+    if _NODES.search(text) or pods_ is None or gpus is None:
         return _NODES.search(text) is not None
     return any(size > max(gpus, 1) and size % pods_ == 0 for size in map(int, _WORLD.findall(text)))
 

@@ -14,11 +14,12 @@ from kcheck.kubernetes.objects import Object, value_of
 from kcheck.kubernetes.workloads import kubeflow, pods, scalars
 from kcheck.kubernetes.workloads.scalars import boolean, integer, text, written
 from kcheck.model import NOTHING, PodTemplate
+from kcheck.text.need import need, or_unknown
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Span
 from kcheck.text.units import as_text
-from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, all_known, first_set, known
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, first_set, known
 
 
 class Group(Struct, frozen=True):
@@ -100,6 +101,7 @@ def _owners(item: Object, place: profiles.PodPlace) -> Iterator[tuple[yaml.Targe
         yield item.root, place.get("role", ""), item.span
 
 
+@or_unknown
 def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str, span: Span) -> Value[int]:
     """Return the number of pods: one by default, unless the kind leaves it open."""
     written = [_number(owner, place[key]) for key in ("count", "times") if key in place]
@@ -107,9 +109,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
         return Unknown(f"`{place['count'].partition(' | ')[0]}` is not set", Origin((span,)))
     if written:
         written[0] = _most(item, owner, place, role) or written[0]
-    numbers = all_known(Known(1, value.origin) if isinstance(value, Unset) else value for value in written)
-    if isinstance(numbers, Unknown):
-        return numbers
+    numbers = [1 if isinstance(value, Unset) else need(value) for value in written]
     if numbers and yaml.get(owner, *steps(place.get("beside", "-"))) is not None:
         numbers[0] = max(0, numbers[0] - 1)
     product = prod(numbers)

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from kcheck.kubernetes.workloads import gangs, jobs
 from kcheck.model import Inventory, Workload
-from kcheck.text.need import first_unknown
+from kcheck.text.need import first_unknown, total
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, first_set, known, total
+from kcheck.text.values import Known, Origin, first_set, known
 
 _MASTER = regex(r"\bMASTER_ADDR (\S+)")
 """Variable of torch with the host of rank 0: https://docs.pytorch.org/docs/stable/distributed.html"""
@@ -47,12 +47,12 @@ def _joined(pods: list[Workload], inventory: Inventory) -> Workload:
     """Combine Pods into a job; with a torch master, they need each other."""
     first, here = pods[0], Origin((pods[0].place,))
     templates = tuple(template for one in pods for template in one.templates)
-    count, gpus, label = total(one.count for one in templates), [one.gpus for one in pods], _label(first)
+    count, gpus, label = total([one.count for one in templates], here), [one.gpus for one in pods], _label(first)
     unknown = first_unknown(gpus)
     job = replace(
         first, kind="Pod group", name=first.name if label is None else Known(label, here), batch=True,
         images=tuple(image for one in pods for image in one.images), templates=templates,
-        pods=count if isinstance(count, Unknown) else Known(count, here),
+        pods=count,
         gpus=unknown or max(gpus, key=lambda one: known(one) or 0),
         rigid=Known(any(True for one in pods for _ in _masters(one)), here),
         gang=first_set(*(one.gang for one in pods), first.gang),

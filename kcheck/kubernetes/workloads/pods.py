@@ -35,7 +35,6 @@ from kcheck.text.values import (
     Unknown,
     Unset,
     Value,
-    all_known,
     equals,
     first_set,
     known,
@@ -221,13 +220,11 @@ def _of_pod(
     return _needed(found, asked, at) if outdone or isinstance(own, Unset) else own
 
 
+@or_unknown
 def _needed(found: tuple[model.Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
     """Return a pod's request: of all containers that run at once, or of an init container with earlier sidecars."""
-    amounts = all_known(values)
-    if isinstance(amounts, Unknown):
-        return amounts
     together = most = 0
-    for one, amount in zip(found, amounts, strict=True):
+    for one, amount in zip(found, [need(value) for value in values], strict=True):
         most = max(most, together + amount)
         together += 0 if one.init else amount
     return Known(most, origin)

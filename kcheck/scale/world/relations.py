@@ -10,7 +10,7 @@ from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, 
 from kcheck.text.amount import amount_of
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
-from kcheck.text.values import Either, Known, Origin, Unset, Value, all_known, equals, known, mapped
+from kcheck.text.values import Either, Known, Origin, Unset, Value, equals, known, mapped
 
 _KINDS = ("workloads", "classes", "queues", "limits", "schedulers", "admissions", "sharings", "watchers", "definitions")
 """Kinds of things that rules compare with others applied together."""
@@ -59,7 +59,7 @@ class Deployments:
         found = [one.counted_as for one in self.beside(thing).admissions]
         if not found:
             return Unset(Origin((thing.place,)))
-        maps, origin = need(all_known(found)), found[0].origin or Origin((thing.place,))
+        maps, origin = [need(one) for one in found], found[0].origin or Origin((thing.place,))
         return Known({name: resource for own in reversed(maps) for name, resource in own.items()}, origin)
 
     @cached_property

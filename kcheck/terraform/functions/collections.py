@@ -27,7 +27,7 @@ from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, NUMBER, STRING, ListData, Null, SetData, Type, list_of, map_of, set_of
 from kcheck.text.need import NotKnown
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
+from kcheck.text.values import Datum, Either, Key, Known, Origin, Partial, Secret, Unknown, concealed, known, parts
 
 TABLE = Table()
 _NOWHERE = Origin(())
@@ -181,7 +181,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
     if len(values) > 1:
         for item in values:
             comparable(item)
-    result: dict[str, Datum] = {}
+    result: dict[Key, Datum] = {}
     for item in convert.unify(values):
         result.setdefault(convert.identity(item), item)
     return list(result.values())
@@ -235,15 +235,15 @@ def _matchkeys(values: ListData, keys: tuple[Datum, ...], wanted: tuple[Datum, .
     return _list(found, values.element)
 
 
-def _lists(datum: Datum) -> dict[str, Datum]:
+def _lists(datum: Datum) -> dict[Key, Datum]:
     entries(datum)
     return entries(convert.convert(datum, map_of(list_of(STRING))))
 
 
 @TABLE.function(_lists, gives=map_of(list_of(STRING)))
-def _transpose(values: dict[str, Datum]) -> dict[str, list[str]]:
+def _transpose(values: dict[Key, Datum]) -> dict[str, list[str]]:
     result: dict[str, list[str]] = {}
-    for key in sorted(values):
+    for key in sorted(map(str, values)):
         for name in map(text, items(values[key])):
             result.setdefault(name, []).append(key)
     return {name: result[name] for name in sorted(result)}

@@ -9,7 +9,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from kcheck.terraform import convert
-from kcheck.terraform.access import index, loose_key
+from kcheck.terraform.access import index
 from kcheck.terraform.budget import Budget
 from kcheck.terraform.functions.collections import unique
 from kcheck.terraform.functions.signature import (
@@ -28,9 +28,9 @@ from kcheck.terraform.partial_collections import Gathering, either, entries_of, 
 from kcheck.terraform.type_rules import type_of, unify
 from kcheck.text import scalars
 from kcheck.text.data_types import DYNAMIC, STRING, ListData, MapData, SetData, Type, list_of, set_of
-from kcheck.text.keys import Reference, key_of
+from kcheck.text.keys import by_name, key_of, loose_keys
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.values import Datum, Either, Known, Origin, Partial, Unknown, known
+from kcheck.text.values import Datum, Either, Key, Known, Origin, Partial, Unknown, UnknownKey, known
 
 TABLE = Table()
 _NOWHERE = Origin(())
@@ -51,24 +51,24 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
     if key is not None and key in values:
         return values[key]
     why = wanted if isinstance(wanted, Unknown) else None
-    loose = loose_key(values)
+    loose = loose_keys(values)
     if values and (why or loose):  # it may be any of the keys, or a key may turn out to be it
-        branches = values.values() if why else [item for name, item in values.items() if name == loose]
-        reason = why.reason if why else loose.datum.reason if loose else ""
+        branches = values.values() if why else [values[one] for one in loose]
+        reason = (why or loose[0].datum).reason
         return Either(reason, given.origin, branches=(*branches, *(() if default is None else (default,))))
     if default is None:
         raise EvaluationError(f'the map has no element "{key}"')
     if key is not None and given.origin and isinstance(default, Known) and default.origin.literal:
         written = default.origin.written
         if default.origin.spans == (written,):
-            return replace(default, origin=given.origin.below(key).used(written))
+            return replace(default, origin=given.origin.below(str(key)).used(written))
     return default
 
 
 @TABLE.function(rest=anything)
-def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
+def _merge(*maps: Datum) -> Datum | dict[Key, Datum]:
     """merge(); the result has the last map's origin, where a missing entry would be written."""
-    result: dict[str, Datum] = {}
+    result: dict[Key, Datum] = {}
     origin: Origin | None = None
     if any(isinstance(given, Unknown) for given in maps):
         return _merged(maps)
@@ -80,7 +80,7 @@ def _merge(*maps: Datum) -> Datum | dict[str, Datum]:
             raise EvaluationError(f"a map is needed, not a {scalars.kind(values)}")
         result |= values
         origin = given.origin
-    ordered = dict(sorted(result.items()))
+    ordered = by_name(result)
     types = {
         _EMPTY if one.kind == "object" and isinstance(known(given), NoneType) else one
         for given, one in zip(maps, map(type_of, maps), strict=True)
@@ -114,7 +114,7 @@ def _keys(given: Datum) -> list[str | Datum] | Datum:
 def _all_keys(given: Datum) -> list[str | Datum] | Datum:
     if isinstance(given, Partial | Either):
         return gathered(((entry.key, entry.why) for entry in entries_of(given)), _NOWHERE)
-    return [key.datum if isinstance(key, Reference) else key for key in sorted(entries(given))]
+    return [key.datum if isinstance(key, UnknownKey) else key for key in by_name(entries(given))]
 
 
 @TABLE.function(anything)
@@ -122,14 +122,14 @@ def _values(given: Datum) -> list[Datum] | Datum:
     if isinstance(given, Partial | Either):
         return gathered(items_of(given), _NOWHERE)
     values = entries(given)
-    found = [values[key] for key in sorted(values)]
+    found = list(by_name(values).values())
     if isinstance(values, MapData):
         return Known(ListData.of(found, type_of(given).element), _NOWHERE)
     return found
 
 
 @TABLE.function(strings, anything)
-def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
+def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[Key, Datum]:
     if isinstance(listed, Unknown):  # there are as many as there are names
         values = tuple(index(listed, Known(at, _NOWHERE)) for at in range(len(names)))
     else:
@@ -137,7 +137,7 @@ def _zipmap(names: tuple[Datum, ...], listed: Datum) -> dict[str, Datum]:
     keys = [(key_of(name) if isinstance(name, Unknown) else None) or text(name) for name in names]
     if len(keys) != len(values):
         raise EvaluationError(f"number of keys ({len(keys)}) does not match number of values ({len(values)})")
-    result = dict(sorted(dict(zip(keys, values, strict=True)).items()))
+    result = by_name(dict(zip(keys, values, strict=True)))
     if isinstance(listed, Known) and isinstance(values, ListData):
         result = MapData.of(result, type_of(listed).element)
     return result
@@ -157,7 +157,7 @@ def _element(sets: Sequence[SetData]) -> Type:
     return found
 
 
-def _named(values: SetData, element: Type) -> dict[str, Datum]:
+def _named(values: SetData, element: Type) -> dict[Key, Datum]:
     return {convert.identity(item): item for item in (convert.to_type(item, element) for item in values)}
 
 

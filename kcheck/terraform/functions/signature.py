@@ -12,9 +12,10 @@ from kcheck.terraform.budget import Budget
 from kcheck.text import scalars
 from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
 from kcheck.text.need import NotKnown
+from kcheck.text.partly_known import plain
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl.template import normal
-from kcheck.text.values import Datum, Known, Origin, Symbol, Unknown, parts, plain
+from kcheck.text.values import Datum, Key, Known, Origin, Symbol, Unknown, parts
 
 Kind: TypeAlias = Callable[[Datum], object]
 """Converts an argument for an implementation."""
@@ -183,7 +184,7 @@ def ordered(datum: Datum) -> tuple[Datum, ...]:
     return value
 
 
-def entries(datum: Datum) -> dict[str, Datum]:
+def entries(datum: Datum) -> dict[Key, Datum]:
     """Return the entries of a map or object; each may be unknown. Raises EvaluationError if it is something else."""
     value = present(datum)
     if not isinstance(value, dict):

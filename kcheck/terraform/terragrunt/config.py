@@ -14,7 +14,7 @@ from kcheck.text.partly_known import string
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Source
-from kcheck.text.values import Datum, Known, Origin, Unknown, parts
+from kcheck.text.values import Datum, Key, Known, Origin, Unknown, parts
 
 _HERE = Origin(())
 _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
@@ -262,7 +262,7 @@ def _members(expression: nodes.Expression, scope: Scope) -> Datum:
     """Evaluate an expression; an error in a member of an object leaves the others intact."""
     if not isinstance(expression, nodes.Object):
         return evaluate(expression, scope)
-    result: dict[str, Datum] = {}
+    result: dict[Key, Datum] = {}
     for key_node, value in expression.entries:
         key = evaluate(key_node, scope)
         if not isinstance(key, Known) or not isinstance(key.value, str):
@@ -286,9 +286,11 @@ class _Scope(Scope):
 
     def _included(self) -> Datum:
         """Return the included configs by label; without a label, the config itself."""
-        found = {label: Known(Names(one.exposed, "include"), _HERE) for label, (one, _) in self.config.includes.items()}
+        found: dict[Key, Datum] = {
+            label: Known(Names(one.exposed, "include"), _HERE) for label, (one, _) in self.config.includes.items()
+        }
         bare = found.get("")
-        return bare if bare is not None else Known(dict(found), _HERE)
+        return bare if bare is not None else Known(found, _HERE)
 
     def special(self, name: str) -> Callable[[nodes.Call, Scope], Datum] | None:
         return self.config.host.special(name, self.config)

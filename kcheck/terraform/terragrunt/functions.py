@@ -112,7 +112,7 @@ def _read_variables(config: Config, given: list[str], _last: Datum | None, origi
     source = config.host.source(os.path.join(config.unit, given[0])) if given else None
     if source is None:
         raise EvaluationError(f"there is no file {given[0] if given else ''}")
-    values = Known(config.host.loader.variables.assignments(source), Origin(()))
+    values: Datum = Known(dict(config.host.loader.variables.assignments(source).items()), Origin(()))
     return FUNCTIONS["jsonencode"]([values], origin, Budget())
 
 

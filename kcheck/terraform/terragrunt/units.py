@@ -17,7 +17,7 @@ from kcheck.terraform.terragrunt.config import STACK_FOLDER, Config, Repository,
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
 from kcheck.text.files.tree import STACK, UNIT, display_path
-from kcheck.text.partly_known import string
+from kcheck.text.partly_known import members, string
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes, parse
@@ -54,7 +54,7 @@ class Unit:
         found = self.config.inputs
         if isinstance(found, Unknown):
             return found
-        return found.value if isinstance(found.value, dict) else {}
+        return members(found)
 
     @cached_property
     def is_read(self) -> bool:

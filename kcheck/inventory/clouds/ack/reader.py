@@ -80,7 +80,7 @@ class _Ack(Reader):
         if isinstance(nested, Unknown):
             yield nested
             return
-        for record in nested:
+        for record in nested.value:
             addon = self.fields(INLINE_ADDON, record)
             if not known(addon.flag("disabled")):
                 yield addon.text("name")

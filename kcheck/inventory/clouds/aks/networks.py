@@ -5,6 +5,7 @@ from kcheck.config.numbers.fields import Fields
 from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.inventory.clouds.reader import Reader, why_missing
 from kcheck.model import Cluster
+from kcheck.text.need import total
 from kcheck.text.partly_known import address_of, either
 from kcheck.text.units import minor_version
 from kcheck.text.values import (
@@ -20,7 +21,6 @@ from kcheck.text.values import (
     known,
     mapped,
     reason_of,
-    total,
 )
 
 _MODES = frozenset({"node-subnet", "overlay", "kubenet"})
@@ -59,7 +59,7 @@ def _by_version(
     return either([old, new], why, plugin), Either(why, mode, branches=(none, overlay))
 
 
-def mode_of(cluster: Cluster | None) -> Known[str] | Unknown:
+def mode_of(cluster: Cluster | None) -> Value[str]:
     """Return how pods get addresses: node-subnet, overlay or kubenet."""
     if cluster is None:
         return Unknown("the pool's cluster is not known")
@@ -124,8 +124,9 @@ def _listed(fields: Fields, name: str, reader: Reader) -> Value[int]:
     items = raw.value if isinstance(raw.value, tuple) else ()
     if not items:
         return Unset(raw.origin)
-    count = total(_of_prefix(item, reader) for item in items) if name == "own_prefixes" else len(items)
-    return count if isinstance(count, Unknown) else Known(count, Origin(raw.origin.spans))
+    origin = Origin(raw.origin.spans)
+    own = name == "own_prefixes"
+    return total([_of_prefix(item, reader) for item in items], origin) if own else Known(len(items), origin)
 
 
 def _of_prefix(datum: Datum | None, reader: Reader) -> Value[int]:
@@ -158,5 +159,5 @@ def _of_gateway(subnet: Datum | None, reader: Reader, origin: Origin) -> Value[i
             if address_of(named) != gateway.address:
                 continue
             counts.append(_of_prefix(one.raw("prefix"), reader) if kind.endswith("prefix") else Known(1, origin))
-    found = total(count for count in counts if not isinstance(count, Unset))
-    return found if isinstance(found, Unknown) else Known(found, Origin((gateway.span,))) if found else Unset(origin)
+    found = total([count for count in counts if not isinstance(count, Unset)], Origin((gateway.span,)))
+    return Unset(origin) if known(found) == 0 else found

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kcheck.model import Inventory
     from kcheck.terraform.module import Module
     from kcheck.terraform.resource import Instance
-    from kcheck.text.values import Record
+    from kcheck.text.values import Blocks, Record
 
 CLOUD = "aks"
 CLUSTER = "azurerm_kubernetes_cluster"
@@ -108,7 +108,7 @@ class _Aks(Reader):
     def clusters(self) -> None:
         for instance in self.root.instances(CLUSTER):
             name = "default_node_pool"
-            if not instance.blocks(name) and instance.blocks("agent_pool_profile"):
+            if known(instance.blocks(name)) == () and known(instance.blocks("agent_pool_profile")) != ():
                 name = "agent_pool_profile"
             self._with_pools(instance, self.fields(CLUSTER, instance), instance.blocks(name), name)
         for instance in self._arm("managedClusters"):
@@ -120,7 +120,7 @@ class _Aks(Reader):
             if isinstance(written, Known) and str(written.value).partition("@")[0].lower().endswith(f"/{kind}".lower()):
                 yield instance
 
-    def _with_pools(self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str) -> None:
+    def _with_pools(self, instance: Instance, fields: Fields, nested: Blocks, what: str) -> None:
         cluster = self._with_windows(self._cluster(instance, fields, nested, what))
         self.found.clusters.append(cluster)
         owner: Value[model.Cluster] = Known(cluster, Origin((instance.span,)))
@@ -131,7 +131,7 @@ class _Aks(Reader):
                 scaling.record_of(model.Autoscaler, f"{cluster.id}/autoscaler", place, owner, "cluster-autoscaler")
             )
         self._range(fields, cluster)
-        for i, record in enumerate(() if isinstance(nested, Unknown) else nested):
+        for i, record in enumerate(known(nested) or ()):
             pool = self.fields(_INLINE_POOLS[what], record, instance)
             address = f"{instance.address}.{what}" + ("" if pool.resource == DEFAULT_POOL else f"[{i}]")
             self._pool(pool, address, owner)
@@ -175,18 +175,17 @@ class _Aks(Reader):
         block = profiles.limits(CLOUD)["pod_range.block"].number
         self.add_range(cluster, cidr, Known(block, Origin((cluster.place,))))
 
-    def _cluster(
-        self, instance: Instance, fields: Fields, nested: tuple[Record, ...] | Unknown, what: str
-    ) -> model.Cluster:
+    def _cluster(self, instance: Instance, fields: Fields, nested: Blocks, what: str) -> model.Cluster:
         automatic = fields.resource == ARM_CLUSTER and equals(fields.text("sku"), "Automatic")
-        gap = nested.reason if isinstance(nested, Unknown) else "" if nested or automatic else f"{what} is not set"
+        gap = nested.reason if isinstance(nested, Unknown) else ""
+        gap = f"{what} is not set" if known(nested) == () and not automatic else gap
         plugin, mode = networks.network(fields, automatic=automatic)
         tier = fields.text("tier")
         if isinstance(tier, Known) and tier.value == "Paid":  # azurerm up to 3.50
             tier = Known("Standard", tier.origin)
         if automatic:  # its tier cannot be chosen
             tier = Known("Standard", fields.text("sku").origin or Origin((instance.span,)))
-        default_pool = nested[0] if not isinstance(nested, Unknown) and nested else None
+        default_pool = next(iter(known(nested) or ()), None)
         subnet = self.fields(_INLINE_POOLS[what], default_pool).raw("subnet") if default_pool else None
         ips, own_list = networks.public_addresses(fields, subnet, self)
         return fields.record_of(
@@ -323,13 +322,13 @@ class _Aks(Reader):
         return Known(subnet, value.origin or Origin(())) if subnet else unresolved_reference(value, "subnet")
 
 
-def _profiles(instance: Instance) -> tuple[Record, ...] | Unknown:
+def _profiles(instance: Instance) -> Blocks:
     record: Record = instance
     for step in ("body", "properties"):
         nested = record.blocks(step)
-        if isinstance(nested, Unknown) or not nested:
+        if isinstance(nested, Unknown) or not nested.value:
             return nested
-        record = nested[0]
+        record = nested.value[0]
     return record.blocks("agentPoolProfiles")
 
 

@@ -237,7 +237,7 @@ class _Config:
         written = first_set(fields.texts("instance_types"), alone)
         if not isinstance(written, Unset):
             return written
-        if fields.record.blocks("instanceSelector") or not isinstance(fields.text("template"), Unset):
+        if known(fields.record.blocks("instanceSelector")) != () or not isinstance(fields.text("template"), Unset):
             return Unknown("the instance types are in a launch template or chosen by a selector")
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
@@ -313,8 +313,8 @@ def _is(subnet: model.Subnet, name: str, *, zone: bool) -> bool:
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
     """Return the taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
-    nested = fields.record.blocks("taints")
-    if not isinstance(nested, Unknown) and nested and "effect" not in set(nested[0].names()):
+    nested = known(fields.record.blocks("taints"))
+    if nested and "effect" not in set(nested[0].names()):
         found = [
             f"{name}={text}" for name in nested[0].names() if (text := known(nested[0].entry(name) or model.NOTHING))
         ]

@@ -40,7 +40,7 @@ def pools(reader: Reader, clusters: Mapping[str, Cluster]) -> Iterator[NodePool]
             if isinstance(groups, Unknown):
                 yield _unknown(reader, instance, address, owner, groups)
                 continue
-            for at, group in enumerate(groups):
+            for at, group in enumerate(groups.value):
                 yield _pool(reader, reader.fields(GROUP, group, instance), f"{address}[{at}]", owner, fields)
 
 

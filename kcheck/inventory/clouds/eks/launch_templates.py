@@ -172,7 +172,7 @@ def _overrides(instance: Instance) -> Value[tuple[str, ...]]:
     for override in blocks_below(instance, "mixed_instances_policy", "launch_template", "override"):
         for requirements in blocks_below(override, "instance_requirements"):
             return _allowed(requirements, Origin((override.span,)))
-        if override.blocks("instance_requirements"):
+        if known(override.blocks("instance_requirements")) != ():
             return Unknown(_CHOSEN, Origin((override.span,)))
         name = override.entry("instance_type")
         if isinstance(name, Known) and isinstance(name.value, str):

@@ -12,7 +12,7 @@ from kcheck.terraform.resource import Instance
 from kcheck.text.partly_known import listed
 from kcheck.text.regex import regex
 from kcheck.text.text import Span
-from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value
+from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known
 
 _ROLE = regex(r"arn:aws[a-z-]*:iam::(\d{12}):")
 _ACCOUNT = regex(r"\d{12}")
@@ -43,7 +43,7 @@ def of_config(fields: Fields, place: Span, network: str) -> Place:
     """Return the account, region and VPC of an eksctl cluster; eksctl makes a network if none is given."""
     role, vpc = accounts.of_role(fields.text("role"), _ROLE), fields.text("vpc")
     outer = fields.record.blocks("vpc")
-    has_subnets = isinstance(outer, Unknown) or any(one.blocks("subnets") for one in outer)
+    has_subnets = isinstance(outer, Unknown) or any(known(one.blocks("subnets")) != () for one in outer.value)
     made: Value[str] = Unset(place) if has_subnets else Known(network, Origin((place,)))
     return {
         "account": accounts.proper(accounts.first(place, _NO_ROLE, role), _ACCOUNT, _SAMPLES),
@@ -64,8 +64,8 @@ def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
     nested = own.record.blocks("assume_role")
     if isinstance(nested, Unknown):
         roles.insert(0, nested)
-    elif nested:  # of several, each is assumed by the one before
-        roles.insert(0, Fields("eks", "provider.aws.assume_role", nested[-1]).text("role"))
+    elif nested.value:  # of several, each is assumed by the one before
+        roles.insert(0, Fields("eks", "provider.aws.assume_role", nested.value[-1]).text("role"))
     return accounts.first(place, _NO_ACCOUNT, *(accounts.of_role(role, _ROLE) for role in roles))
 
 

@@ -306,7 +306,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
     """Convert tags to texts, with `${...}` for unknown parts."""
     if not isinstance(tags, Known) or not isinstance(tags.value, dict):
         return model.NOTHING if tags is None or isinstance(tags, Known) else tags
-    found = {key: text_of(value) for key, value in tags.value.items()}
+    found = {str(key): text_of(value) for key, value in tags.value.items()}
     return Known({key: text for key, text in found.items() if text is not None}, tags.origin)
 
 

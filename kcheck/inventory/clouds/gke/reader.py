@@ -26,7 +26,7 @@ from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import same_value
 from kcheck.text.units import seconds
-from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, all_known, because, equals, known, mapped
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, because, equals, known, mapped
 
 CLOUD = "gke"
 CLUSTER = "google_container_cluster"
@@ -127,12 +127,12 @@ class _Gke(RangeReader):
         nested, removed = instance.blocks("node_pool"), known(fields.flag("remove_default_pool"))
         if isinstance(nested, Unknown):
             return
-        for i, record in enumerate(nested):
+        for i, record in enumerate(nested.value):
             pool = self.fields(INLINE_POOL, record, instance)
             if not (removed and equals(pool.text("name"), "default-pool")):
                 self._pool(pool, f"{instance.address}.node_pool[{i}]", owner)
         pool = self.fields(DEFAULT_POOL, instance)
-        kept = not nested and not removed
+        kept = not nested.value and not removed
         if kept and not isinstance(pool.number("count"), Unset):
             self._pool(pool, f"{instance.address}.default_pool", owner)
 
@@ -154,7 +154,7 @@ class _Gke(RangeReader):
         if not outer:
             return api_access.ranges(fields)
         inner = need(outer[0].blocks("cidr_blocks"))
-        cidrs = need(all_known(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr") for one in inner))
+        cidrs = [need(self.fields(f"{CLUSTER}.cidr_blocks", one).text("cidr")) for one in inner]
         return Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
@@ -281,11 +281,11 @@ class _Gke(RangeReader):
 def _size(fields: Fields, spread: Value[int]) -> model.Size:
     """Return the size of a pool; default pools are never autoscaled."""
     scaling = fields.record.blocks("autoscaling")
-    place = (*scaling, fields.record)[0].span if not isinstance(scaling, Unknown) else fields.record.span
+    place = (*(known(scaling) or ()), fields.record)[0].span
     autoscaled = (
         Unknown(scaling.reason, (scaling.origin or Origin(())).outside(place))
         if isinstance(scaling, Unknown)
-        else Known(bool(scaling), Origin((place,)))
+        else Known(bool(scaling.value), Origin((place,)))
     )
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
@@ -360,8 +360,8 @@ def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin 
     on, outer = fields.flag("provisioning"), fields.record.blocks("cluster_autoscaling")
     if not (known(on) or isinstance(on, Unknown)):
         return {}, None
-    nested = outer if isinstance(outer, Unknown) or not outer else outer[0].blocks("resource_limits")
-    limits = [Fields(CLOUD, _LIMITS, record) for record in (() if isinstance(nested, Unknown) else nested)]
+    nested = outer.value[0].blocks("resource_limits") if isinstance(outer, Known) and outer.value else outer
+    limits = [Fields(CLOUD, _LIMITS, record) for record in known(nested) or ()]
     inputs = (nested, on, *(own.text("resource") for own in limits))
     if unknown := first_unknown(inputs):
         return {"cpu": unknown, "memory": unknown}, unknown.origin

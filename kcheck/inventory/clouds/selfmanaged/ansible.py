@@ -7,7 +7,7 @@ from kcheck.kubernetes.record import MappingRecord
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.text import Source, Span
-from kcheck.text.values import Datum, Known, Missing, Origin, Unknown
+from kcheck.text.values import Blocks, Datum, Known, Missing, Origin, Unknown
 
 _SECTION = regex(r"\[([^\]:]+)(?::(\w+))?\]")
 _RANGE = regex(r"\[(\d{1,18}):(\d{1,18})\]")
@@ -165,11 +165,11 @@ class Variables:
             return Known(other.value, other.origin.used(node.span))
         return other or Unknown(f"`{name}` is an Ansible expression", Origin((node.span,)))
 
-    def blocks(self, kind: str) -> tuple[MappingRecord, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return the map in a variable."""
         layer = self._layer(kind)
         if layer is None:
-            return ()
+            return Known((), Origin((self.span,)))
         node = yaml.get(layer, kind)
         if isinstance(node, yaml.Scalar) and "{{" in node.text:
             return Unknown(f"`{kind}` is an Ansible expression", Origin((node.span,)))

@@ -15,7 +15,7 @@ from kcheck.model import CONTROL_PLANE, NOTHING, Addresses, Cluster, Placement, 
 from kcheck.text.files import configurations
 from kcheck.text.need import need, or_unknown
 from kcheck.text.syntax import yaml
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, all_known, first_set, known, mapped
+from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +138,7 @@ class _Cluster:
     @or_unknown
     def _dns(self) -> Value[int]:
         """Return the replicas of CoreDNS; Unset if it scales or nodes cache DNS themselves."""
-        scaled = need(all_known((self.fields.flag("dns_scaled"), self.fields.flag("dns_cached"))))
+        scaled = [need(self.fields.flag(name)) for name in ("dns_scaled", "dns_cached")]
         return NOTHING if any(scaled) else self.fields.number("dns_replicas")
 
     @or_unknown

@@ -16,7 +16,7 @@ from kcheck.kubernetes.boot_scripts import Start
 from kcheck.model import CONTROL_PLANE, NOTHING, Cluster, Inventory, NodePool, Size, Subnet
 from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
-from kcheck.text.partly_known import address_of, listed
+from kcheck.text.partly_known import address_of, listed, members
 from kcheck.text.regex import regex
 from kcheck.text.text import Skipped, grouped
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, mapped
@@ -139,8 +139,7 @@ def _cloud_of(kind: str) -> str:
 def _owner(instance: Instance) -> str:
     """Return the cluster that a machine's tags name; '' if none."""
     keys = [text_of(key) or "" for one in blocks_below(instance, "tag") if (key := one.entry("key")) is not None]
-    tags = instance.entry("tags")
-    keys += [*tags.value] if isinstance(tags, Known) and isinstance(tags.value, dict) else []
+    keys += members(instance.entry("tags"))
     return next((match[1] for key in keys if (match := _OWNER.fullmatch(key))), "")
 
 

@@ -20,7 +20,7 @@ from kcheck.terraform.resource import Instance, ObjectRecord, objects_in
 from kcheck.text.partly_known import address_of, listed
 from kcheck.text.syntax import embedded_yaml, yaml
 from kcheck.text.text import Skipped, Source, grouped
-from kcheck.text.values import Datum, Known, Origin, Record, Unknown, Unset, Value, known
+from kcheck.text.values import Blocks, Datum, Known, Origin, Record, Unknown, Unset, Value, known
 
 _SERVERS = ("k3s", "rke2")
 _BLOCKS = frozenset((
@@ -95,7 +95,7 @@ class _Documented:
                     merged = merged_template(merged, found) if merged is not None else found
         self.document = datum(merged) if merged is not None else None
 
-    def blocks(self, kind: str) -> tuple[Record, ...] | Unknown:
+    def blocks(self, kind: str) -> Blocks:
         """Return the nested blocks of one type, or the documents."""
         return objects_in(self.document, ObjectRecord) if kind == "document" else self.record.blocks(kind)
 
