@@ -46,7 +46,7 @@ class Size(Struct, frozen=True, eq=False):
     """The size of a pool.
 
     `zone_count`: zones over which nodes are spread, if the cloud counts by zone. `times`: zones by which the written size
-    is multiplied. `unit`: what a node takes of a size written in another unit, such as processors.
+    is multiplied; unset where it counts all nodes. `unit`: what a node takes of a size in another unit, such as CPUs.
     """
 
     autoscaled: Annotated[Value[bool], "whether an autoscaler sets its size", "", "never null"] = NOTHING
@@ -54,7 +54,7 @@ class Size(Struct, frozen=True, eq=False):
     max_nodes: Annotated[Value[int], "largest size; the fixed size of a pool that is not autoscaled", "nodes", "never null"] = NOTHING
     zone_count: Value[int] = NOTHING
     count_written: Annotated[Value[int], "number of nodes in its code, also where an autoscaler sets its size; per zone on GKE; null without one"] = NOTHING
-    times: int | Unknown = 1
+    times: Value[int] = NOTHING
     unit: int = 1
 
     @property

@@ -12,10 +12,10 @@ from kcheck.scale.money import DAY, MONTH
 from kcheck.scale.simulate.model import PHASES, Job, JobTimes, Point
 from kcheck.scale.simulate.results import (
     PARTS,
-    Estimate,
     Range,
     Saving,
     SimulationResult,
+    Spread,
     cost,
     deciding_factors,
     range_of,
@@ -347,7 +347,7 @@ def _saved(saved: Saving, *, priced: bool) -> list[str]:
     return [*columns, *(["" if saved.money is None else _bounds(saved.money, dollars)] if priced else [])]
 
 
-def _bounds(estimate: Estimate, show: Callable[[int], str]) -> str:
+def _bounds(estimate: Spread, show: Callable[[int], str]) -> str:
     return between(show(estimate.least), show(estimate.most)).removesuffix(" node-hours")
 
 

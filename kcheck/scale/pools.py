@@ -162,7 +162,7 @@ def sufficient_count(pool: NodePool, world: World) -> Value[int]:
     _, least = or_none(biggest_job)(pool, world) or (None, 0)
 
     def written(nodes: int) -> int:
-        each = -(-max(least, nodes) // need(pool.size.times))
+        each = -(-max(least, nodes) // (if_set(pool.size.times) or 1))
         return (each if least >= nodes else round_up(each)) * pool.size.unit
 
     return mapped(world.sizes.of_pool(pool), written)

@@ -16,7 +16,7 @@ from kcheck.scale.autoscaler import sufficient_batch, tolerated_nodes, tolerated
 from kcheck.scale.money import Rate
 from kcheck.scale.simulate import parameters, results, scenario
 from kcheck.scale.simulate.model import Case
-from kcheck.scale.simulate.results import Estimate
+from kcheck.scale.simulate.results import Spread
 from kcheck.scale.simulate.scenario import Scenario
 from kcheck.scale.word_helpers import computed
 from kcheck.scale.world import World
@@ -116,7 +116,7 @@ def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Savin
     return computed(autoscaler, saving)
 
 
-def _amount(thing: Thing, estimate: Estimate | None) -> Amount:
+def _amount(thing: Thing, estimate: Spread | None) -> Amount:
     origin = Origin((thing.place,))
     if estimate is None:
         return Amount(why=Unknown("no price of these nodes is known"), origin=origin)

@@ -16,7 +16,7 @@ from kcheck.scale import addresses
 from kcheck.text.control_characters import visible
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.units import as_text, counted
-from kcheck.text.values import Known, Unknown, known, parts
+from kcheck.text.values import Known, known, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,8 +166,8 @@ def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
 def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
     """Return a hint at a pool's nodes if its size is per zone and it has several zones."""
     most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
-    times = pools[0].size.times if most is not None else 1
-    if most is None or isinstance(times, Unknown) or times < 2:
+    times = known(pools[0].size.times) or 1
+    if most is None or times < 2:
         return None
     tooltip = f"{as_code(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"
     return Hint(span.end, f"up to {counted(most, 'node')}", tooltip)

@@ -233,8 +233,8 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Nodes that one may stand for: divisors of round batches."""
 
 
-class Estimate(NamedTuple):
-    """Estimate with the fastest and the slowest autoscaler loops: minimum, maximum and mean."""
+class Spread(NamedTuple):
+    """Minimum, maximum and mean over runs with the fastest to the slowest autoscaler loops."""
 
     least: int
     most: int
@@ -248,9 +248,9 @@ class Saving(NamedTuple):
     """
 
     nodes: tuple[int, ...]
-    time: Estimate
-    node_time: Estimate
-    money: Estimate | None
+    time: Spread
+    node_time: Spread
+    money: Spread | None
 
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
@@ -263,9 +263,9 @@ def compare(before: Scenario, after: Scenario) -> Saving | None:
         return None
     return Saving(
         nodes=_nodes(before.case),
-        time=_estimate([one[0] for one in sure]),
-        node_time=_estimate([one[1] for one in sure]),
-        money=_estimate([one[2] for one in sure]) if is_priced(before.case) else None,
+        time=_spread([one[0] for one in sure]),
+        node_time=_spread([one[1] for one in sure]),
+        money=_spread([one[2] for one in sure]) if is_priced(before.case) else None,
     )
 
 
@@ -276,8 +276,8 @@ def _nodes(case: Case) -> tuple[int, ...]:
     return tuple(round(nodes * share) for nodes in launched)
 
 
-def _estimate(numbers: Sequence[float]) -> Estimate:
-    return Estimate(rough(min(numbers)), rough(max(numbers)), rough(sum(numbers) / len(numbers)))
+def _spread(numbers: Sequence[float]) -> Spread:
+    return Spread(rough(min(numbers)), rough(max(numbers)), rough(sum(numbers) / len(numbers)))
 
 
 _Difference: TypeAlias = "tuple[float, float, float]"

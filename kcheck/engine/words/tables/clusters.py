@@ -27,7 +27,7 @@ from kcheck.scale import (
 )
 from kcheck.scale.walls import egress
 from kcheck.text.files.tree import MANIFESTS
-from kcheck.text.need import need
+from kcheck.text.need import if_set, need
 from kcheck.text.values import Known, known, mapped
 
 
@@ -117,8 +117,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(model.NodePool, size=model.Size, machine=model.Machine, addresses=model.Addresses, market=model.Market, system=model.System, scheduling=model.Scheduling, upgrade=model.Upgrade, placement=model.Placement),
         named("the pool's name"),
         made("nodes", "int", "nodes when the cluster reaches its target", lambda p, w: w.sizes.of_pool(p), "nodes"),
-        made("max_count", "int", "largest size as it is written: per zone on GKE", lambda p, _w: mapped(p.size.max_nodes, lambda nodes: nodes * p.size.unit // need(p.size.times))),
-        made("count_zones", "int", "zones that each have as many nodes as are written (GKE); 1 where what is written counts all nodes", lambda p, _w: p.size.times, "zones"),
+        made("max_count", "int", "largest size as it is written: per zone on GKE", lambda p, _w: mapped(p.size.max_nodes, lambda nodes: nodes * p.size.unit // (if_set(p.size.times) or 1))),
+        made("count_zones", "int", "zones that each have as many nodes as are written (GKE); 1 where what is written counts all nodes", lambda p, _w: if_set(p.size.times) or 1, "zones"),
         made("sufficient_count", "int", "max_count that is enough for its biggest job and its share of the target", pools.sufficient_count),
         made("size_is_default", "bool", "whether its maximum is a module's default", lambda p, _w: word_helpers.is_default(p, p.size.max_nodes)),
         made("in_library", "bool", "whether its root looks like a module for others: no provider is configured, and variables have no value", lambda p, w: p.root in w.inventory.libraries),

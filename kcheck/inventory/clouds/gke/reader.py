@@ -290,8 +290,7 @@ def _size(fields: Fields, spread: Value[int]) -> model.Size:
     total = known(autoscaled) and not isinstance(fields.number("total_max"), Unset)
     least, most = (_bound(fields, autoscaled, spread, bound) for bound in ("min", "max"))
     written = model.NOTHING if known(fields.flag("drifts")) else fields.number("count_written")
-    times = spread if isinstance(spread, Unknown) else known(spread) or 1
-    return model.Size(autoscaled, least, most, spread, written, times=1 if total else times)
+    return model.Size(autoscaled, least, most, spread, written, times=model.NOTHING if total else spread)
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
