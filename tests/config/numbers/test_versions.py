@@ -183,3 +183,12 @@ def test_a_sufficient_control_plane_tier_is_named(
     assert found.details[1].startswith(f"{tier} serves ")
     assert found.details[2] == f"One pod on each of {nodes:,} nodes takes it {seconds}; it costs {price} per hour"
     assert f'tier = "{tier}" in control_plane_scaling_config' in found.help
+
+
+@pytest.mark.parametrize(("version", "seats"), [("1.33", "1,700"), ("1.34", "2,000")])
+def test_a_control_plane_tier_serves_more_requests_from_a_minor_version_on(
+    check: Check, version: str, seats: str
+) -> None:
+    code = {"main.tf": EKS.replace("VERSION", version).replace("PLAN", "")}
+    (found,) = (one for one in check(code, Config(nodes={"": 1200})).findings if "tier-xl" in one.help)
+    assert found.details[1] == f"tier-xl serves {seats} requests at a time and places 167 pods a second"
