@@ -167,8 +167,8 @@ class ProfileValue(Struct, frozen=True):
 
     @property
     def seen(self) -> str:
-        """Day of its newest source; if unknown, the day it was checked."""
-        return self.checked if self.source_dated == "unknown" else self.source_dated
+        """Day of its newest source; if unknown, and for advice, the day it was checked."""
+        return self.checked if self.source_dated == "unknown" or self.kind == "recommended" else self.source_dated
 
     @property
     def number(self) -> int:

@@ -70,8 +70,8 @@ def test_the_page_of_numbers_shows_both_days() -> None:
     assert {name: (own[name].checked, own[name].source_dated) for name in days if name in own} == days
 
 
-def entry(name: str, checked: str, dated: str = "unknown") -> Dated:
-    value = ProfileValue("k", 1, "nodes", "quota", ("https://a",), checked, "medium", source_dated=dated)
+def entry(name: str, checked: str, dated: str = "unknown", kind: str = "quota") -> Dated:
+    value = ProfileValue("k", 1, "nodes", kind, ("https://a",), checked, "medium", source_dated=dated)
     return Dated(name, name.split(".")[1], value)
 
 
@@ -93,6 +93,14 @@ def test_old_numbers_are_reported(
     assert list(dates.old([entry(name, checked, dated)])) == (
         [f"old numbers: {said} lists what is old"] if said else []
     )
+
+
+@pytest.mark.parametrize(("checked", "old"), [("2025-11-22", False), ("2025-11-21", True)])
+def test_advice_of_an_article_is_old_once_nobody_looked_for_a_year(
+    checked: str, old: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    assert bool([*dates.old([entry("limits.any.arp.entries", checked, "2018-01-18", "recommended")])]) is old
 
 
 def test_the_oldest_number_of_each_topic_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
