@@ -33,9 +33,9 @@ class Dated(NamedTuple):
 
     @property
     def topic(self) -> str:
-        """The kind of fact: limits, defaults, retirements, or the name of its table."""
-        table, _, rest = self.name.partition(".")
-        return rest.split(".")[1] if table == "tables" else "defaults" if table == "settings" else table
+        """The kind of fact: limits, prices, defaults, retirements, or the name of its table."""
+        table, _, name = self.name.split(".", 2)
+        return "prices" if "price" in name else {"tables": name.split(".")[0], "settings": "defaults"}.get(table, table)
 
 
 def old(found: Iterable[Dated]) -> Iterator[str]:

@@ -80,6 +80,7 @@ def entry(name: str, checked: str, dated: str = "unknown", kind: str = "quota") 
     [
         ("tables.ack.prices", "2026-11-22", "2026-08-24", ""),  # 90 days
         ("tables.ack.prices", "2026-11-22", "2026-08-23", "prices of 2026-08; `kcheck limits --older-than 90d`"),
+        ("limits.eks.nat.price", "2026-11-22", "2026-08-23", "prices of 2026-08; `kcheck limits --older-than 90d`"),
         ("limits.eks.pool.quota", "2026-11-22", "2025-11-22", ""),  # 365 days
         ("limits.eks.pool.quota", "2026-11-22", "2025-11-21", "limits of 2025-11; `kcheck limits --older-than 365d`"),
         ("settings.eks.a.b", "2024-02-01", "unknown", "defaults of 2024-02; `kcheck limits --older-than 365d`"),
