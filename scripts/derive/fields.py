@@ -50,8 +50,8 @@ CRDS = (
         for kind in ("rayclusters", "rayjobs")
     ),
     "kubernetes-sigs/lws v0.10.0 config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml",
-    "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds/karpenter.sh_nodepools.yaml",
-    "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
+    "aws/karpenter-provider-aws v1.15.2 pkg/apis/crds/karpenter.sh_nodepools.yaml",
+    "aws/karpenter-provider-aws v1.15.2 pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml",
 )
 """CRDs of the other kinds that kcheck reads: repository, tag, path."""
 BEFORE = {"kubeflow/trainer": ("v2.0.0", "v2.1.0")}
@@ -59,8 +59,9 @@ BEFORE = {"kubeflow/trainer": ("v2.0.0", "v2.1.0")}
 
 AFTER = {
     "kubernetes-sigs/jobset": ("v0.13.0", {"spec": {"activeDeadlineSeconds": "integer", "scheduling": "any"}}),
+    "kubernetes-sigs/lws": ("v0.11.1", {"spec": {"scheduling": "any"}}),
 }
-"""Fields that the changelog of a later release adds, and that release, while its CRD is not to be had."""
+"""Fields that the changelog or guide of a later release adds, and that release, while its CRD is not to be had."""
 
 META = {"managedFields": "any", "ownerReferences": "any"}
 Types = dict[str, dict[str, str]]

@@ -93,6 +93,16 @@ def test_fields_of_each_release_of_the_trainer_that_may_be_installed_are_known(r
             "activeDeadlineSeconds: 3600, scheduling: {replicatedJobs: [{targetReplicatedJobs: [worker]}]}",
             "jobset v0.12.0 to v0.13.0",
         ),
+        (
+            "leaderworkerset.x-k8s.io/v1 LeaderWorkerSet",
+            "leaderWorkerTemplate: {workerTemplate: {}}, scheduling: {gang: {}}",
+            "lws v0.10.0 to v0.11.1",
+        ),
+        (
+            "karpenter.k8s.aws/v1 EC2NodeClass",
+            "kubelet: {topologyManagerPolicy: restricted}, enclaveOptions: {enabled: true}",
+            "karpenter-provider-aws v1.15.2",
+        ),
         ("ray.io/v1 RayCluster", "networkPolicy: {mode: DenyAll}, tlsOptions: {enabled: true}", "kuberay v1.7.0"),
     ],
 )
