@@ -233,7 +233,6 @@ class Workload(Thing, frozen=True):
     spares_disruptions: Annotated[Value[bool], "whether a podFailurePolicy ignores evicted pods (Job)", "", "false if unset"] = NOTHING
     cleaning: Annotated[Value[str], "which pods are deleted at its end: None, Running, All (cleanPodPolicy)"] = NOTHING
     shutdown: Annotated[Value[bool], "whether its Ray cluster is deleted at its end: shutdownAfterJobFinishes or deletionStrategy (RayJob, RayCronJob)", "", "false if unset"] = NOTHING
-    deletion: Annotated[Value[str], "policies of its deletionStrategy, sorted (RayJob, RayCronJob)"] = NOTHING
     launching: Annotated[Value[str], "when its launcher starts: AtStartup, WaitForWorkersReady (MPIJob)"] = NOTHING
     slots: Annotated[Value[int], "processes on each worker (MPIJob)", "slots"] = NOTHING
     processes: Annotated[Value[str], "processes of each pod as written: a number, auto, gpu (PyTorchJob, TrainJob)"] = NOTHING

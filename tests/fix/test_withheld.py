@@ -1554,14 +1554,16 @@ def test_an_image_that_a_module_does_not_know_is_not_written(module: str, fixed:
     assert ("upgrade the module, then set ami_type" in found.help) is not fixed
 
 
-RAY = """
-apiVersion: ray.io/v1
-kind: RayJob
+MPI = """
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
 metadata: {name: tune}
 spec:
-  shutdownAfterJobFinishes: false COMMENT
-  rayClusterSpec:
-    headGroupSpec: {template: {spec: {containers: [{name: head, image: quay.io/example/ray:2, resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+  runPolicy:
+    cleanPodPolicy: None COMMENT
+  mpiReplicaSpecs:
+    Launcher: {template: {spec: {containers: [{name: a, image: quay.io/example/mpi:2}]}}}
+    Worker: {replicas: 2, template: {spec: {containers: [{name: a, image: quay.io/example/mpi:2, resources: {limits: {nvidia.com/gpu: 8}}}]}}}
 """
 
 
@@ -1573,38 +1575,38 @@ spec:
         ("", ""),
         ("# see below", ""),
         ("# renovate: some mark of a tool", ""),
-        ("# shutdownAfterJobFinishes is false by default", ""),
+        ("# cleanPodPolicy is None by default", ""),
         ("# the value of the chart", ""),
     ],
 )
 def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, check: Check) -> None:
-    found = only("ray-cluster-outlives-job", check, {"job.yaml": RAY.replace("COMMENT", comment)})
+    found = only("idle-workers-after-launcher", check, {"job.yaml": MPI.replace("COMMENT", comment)})
     assert (found.fix is None) is bool(reason)
     if reason:
         assert found.help.splitlines() == [
             f"Not fixed: a comment gives the reason for the value: {reason}",
-            "set shutdownAfterJobFinishes: true if that no longer holds",
+            "set cleanPodPolicy: Running if that no longer holds",
         ]
 
 
 @pytest.mark.parametrize(
     ("above", "reason"),
     [
-        ("  # keep it, because we look at the results\n", "keep it, because we look at the results"),
+        ("    # keep it, because we look at the results\n", "keep it, because we look at the results"),
         (
-            "  # shut down after\n  # the job finishes should be off\n  backoffLimit: 1\n",
-            "the job finishes should be off",
+            "    # keep pods:\n    # the pod policy should be none\n    backoffLimit: 1\n",
+            "the pod policy should be none",
         ),
-        ("  # No shutdown by default - simplifies debugging\n", "No shutdown by default - simplifies debugging"),
-        ("  # left on for simplicity\n", "left on for simplicity"),
-        ("  # the retries should be few\n  backoffLimit: 1\n", ""),
-        ("  # job finishes should be off\n\n", ""),
-        ("  # whether its cluster goes\n", ""),
+        ("    # No shutdown by default - simplifies debugging\n", "No shutdown by default - simplifies debugging"),
+        ("    # left on for simplicity\n", "left on for simplicity"),
+        ("    # the retries should be few\n    backoffLimit: 1\n", ""),
+        ("    # the pod policy should be none\n\n", ""),
+        ("    # whether its cluster goes\n", ""),
     ],
 )
 def test_a_value_with_a_reason_above_it_stays(above: str, reason: str, check: Check) -> None:
-    text = RAY.replace("COMMENT", "").replace("  shutdown", f"{above}  shutdown")
-    found = only("ray-cluster-outlives-job", check, {"job.yaml": text})
+    text = MPI.replace("COMMENT", "").replace("    clean", f"{above}    clean")
+    found = only("idle-workers-after-launcher", check, {"job.yaml": text})
     assert (found.fix is None) is bool(reason)
     assert not reason or f"a comment gives the reason for the value: {reason}" in found.help
 

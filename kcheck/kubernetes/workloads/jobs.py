@@ -104,7 +104,7 @@ def _workload(
         templates=found, labels=labels, batch=batch, rigid=_rigid(item, kind, found, entry),
         gang=gangs.gang(item, kind, labels, found, system, native), native_gang=native.field, queue=queue,
         queue_system=system, priority=_priority(fields, found, item), shutdown=_shutdown(fields, kind, item),
-        deletion=_deletion(item, kind), deadline=_deadline(fields, kind, item, specs),
+        deadline=_deadline(fields, kind, item, specs),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
@@ -191,18 +191,12 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
     """Whether a job's Ray cluster is deleted when the job ends, by its field or deletionStrategy."""
-    own = _deletion(item, kind)
-    if isinstance(own, Unset):
-        return _field(Fields.flag, fields, "shutdown")
-    return mapped(own, lambda policies: policies != "DeleteNone")
-
-
-def _deletion(item: Object, kind: str) -> Value[str]:
-    """Return the policies of a Ray job's deletionStrategy; Unset without one."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
-    rules = [*yaml.items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")] if own else []
-    policies = sorted({yaml.text(rule, "policy") for rule in rules if rule is not None})
-    return NOTHING if own is None else Known(", ".join(policies), Origin((own.span,)))
+    if own is None:
+        return _field(Fields.flag, fields, "shutdown")
+    rules = [*yaml.items(own, "deletionRules"), yaml.get(own, "onSuccess"), yaml.get(own, "onFailure")]
+    policies = {yaml.text(rule, "policy") for rule in rules if rule is not None}
+    return Known(policies != {"DeleteNone"}, Origin((own.span,)))
 
 
 def _fields(item: Object, kind: str) -> Fields | None:

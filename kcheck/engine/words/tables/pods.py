@@ -22,7 +22,7 @@ from kcheck.scale import (
     word_helpers,
 )
 from kcheck.scale.walls import egress
-from kcheck.text.values import Unknown, mapped
+from kcheck.text.values import Unknown, Unset, mapped
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
@@ -57,6 +57,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         record("split_claim", "split", "a claim that only one node or pod may mount, and that its pods mount on several at once; null without one", volumes.split_claim, nullable=True),
         made("settings", "string", "which of ttl and deadline its kind has", jobs.settings, kind="list"),
         made("applied_again_by", "string", "what creates it again when it is deleted: Argo CD with selfHeal, Flux, Terraform; null if nothing is seen", jobs.applied_again_by, nullable=True),
+        made("shutdown_written", "bool", "whether somebody wrote whether its Ray cluster is deleted", lambda w, _w: not isinstance(w.shutdown, Unset)),
         made("retries_is_default", "bool", "whether nobody wrote how often it starts again", lambda w, _w: w.retries if isinstance(w.retries, Unknown) else word_helpers.is_default(w, w.retries)),
         records("templates", "template", "its pods by role", lambda w, _world: list(w.templates)),
         record("cluster", "cluster", "the cluster it runs on", word_helpers.cluster_of),
