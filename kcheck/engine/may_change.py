@@ -165,6 +165,8 @@ _REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workar
 """A comment behind a value: three words or more, or a workaround; no mark of a tool such as `renovate:`."""
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
+_END = regex(r"(?i)\b(?:to be (?:deleted|removed|retired|decommissioned)|deprecated|obsolete)\b")
+"""A word by which a comment above a value or its block says that it goes."""
 _WHY = regex(
     r"(?i)\b(?:because|since|so that|due to|must|should|needs?|never|only|don'?t|do not|avoid|otherwise|enough|"
     r"on purpose|intentional(?:ly)?|deliberate(?:ly)?|limited to|simplif(?:y|ies)|simplicity|workaround|constraint|"
@@ -174,16 +176,16 @@ _WHY = regex(
 
 
 def _above(span: Span, key: str) -> str:
-    """Return a comment that explains a value: directly above it, or above its block and about it."""
-    about, near = " ".join(words_of(key)[-2:]), True
+    """Return a comment that explains a value, directly above or about it, or that says that its block goes."""
+    key, near, inside = " ".join(words_of(key)[-2:]), True, True
     for number in range(span.begin.line - 1, 0, -1):
         line = span.source.line(number).strip()
         said = line.lstrip("#/ \t")
         if said == line:  # no comment
-            near = False
-            if not line or line.endswith(("{", "[", ":")):
+            if not line or not inside:
                 break
-        elif _WHY.search(said) and (near or about in said.lower()):
+            near, inside = False, not line.endswith(("{", "[", ":"))
+        elif (near == inside and _END.search(said)) or (inside and (near or key in said.lower()) and _WHY.search(said)):
             return said
     return ""
 
@@ -200,6 +202,8 @@ def _commented(change: Change) -> str:
             why = f"a comment gives the reason for the value: {found[1].strip()}"
     elif reason := _above(span, change.key):
         why = f"a comment gives the reason for the value: {reason}"
+    elif (described := edit.described_default(change)) and described[1]:
+        why = f"its description gives the reason for the default: {described[1]}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
 
 

@@ -9,6 +9,7 @@ import pytest
 from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.text.files.tree import Tree
+from kcheck.text.syntax import edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -1627,6 +1628,44 @@ resource "aws_eks_node_group" "jobs" {
   }
 }
 """
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("  scaling_config {", "  # To be deleted when empty\n  scaling_config {", True),
+        ("    max_size", "    # deprecated, see the other group\n    max_size", True),
+        ("  scaling_config {", "  # sizes of the group\n  scaling_config {", False),
+        ("    min_size", "    # a deprecated size\n    min_size", False),
+    ],
+)
+def test_what_a_comment_says_is_to_go_is_not_changed(before: str, after: str, kept: bool, check: Check) -> None:
+    code = SMALL_GROUP.replace(before, after, 1)
+    found = only("pool-ends-below-target", check, {"main.tf": code}, Config(nodes={"": 450}))
+    assert (found.fix is None) is kept
+
+
+DESCRIBED = """
+variable "most" {
+  default     = 60
+  description = <<-EOT
+  Largest size of the group.
+
+  Defaults to 60REST
+  EOT
+}
+"""
+
+
+@pytest.mark.parametrize(("rest", "kept"), [(", as that is what we pay for.", True), (".", False), ("", False)])
+def test_a_default_with_a_reason_in_its_description_stays(rest: str, kept: bool, check: Check) -> None:
+    code = SMALL_GROUP.replace("= 60", "= var.most") + DESCRIBED.replace("REST", rest)
+    found = only("pool-ends-below-target", check, {"main.tf": code}, Config(nodes={"": 450}))
+    assert (found.fix is None) is kept
+    if kept:
+        assert "its description gives the reason for the default: as that is what we pay for." in found.help
+    else:
+        assert [(one.span.text, one.text) for one in edit.edits(found.changes)] == [("60", "450")] * 2
 
 
 @pytest.mark.parametrize(("nodes", "fixed"), [(450, True), (451, False)])

@@ -149,8 +149,8 @@ def _sorted_out(
                 insertions[container].add(missing.path, [change.value] if change.append else change.value)
         elif change.origin.literal:
             replaced.append(_replaced(change))
-            stale = (*stale_comments(change), *_stale_description(change))
-            replaced += [Edit(span, str(change.value)) for span, alone in stale if alone]
+            replaced += [Edit(span, str(change.value)) for span, alone in stale_comments(change) if alone]
+            replaced += [Edit(described[0], str(change.value))] if (described := described_default(change)) else []
         else:
             raise EditError(f"kcheck cannot change {change.name}, which is computed: `{change.origin.written.text}`")
     return replaced, insertions
@@ -175,16 +175,18 @@ def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
             return
 
 
-def _stale_description(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield where the description of a variable says that its default is the old one."""
+def described_default(change: Change) -> tuple[Span, str] | None:
+    """Find the old default in the description of a variable, and the reason for it, or empty; None without it."""
     span, old = change.origin.written, change.origin.written.text.strip('"')
     if change.key != "default" or not change.origin.path[0].startswith("variable ") or old == str(change.value):
-        return
+        return None
     data = span.source.data
-    begin, end = data.rfind(b"\nvariable ", 0, span.start), data.find(b"\n}", span.end)
-    said = rf"\n[ \t]*description[ \t]*=.*\b[Dd]efaults?(?: value)?(?: is| to|:| =) ?[`']?({re.escape(old)})(?![\w-])"
-    if found := re.search(said.encode(), data[max(begin, 0) : end]):
-        yield span.source.span(max(begin, 0) + found.start(1), max(begin, 0) + found.end(1)), True
+    begin, end = max(data.rfind(b"\nvariable ", 0, span.start), 0), data.find(b"\n}", span.end)
+    name = rf"(?: value)?(?: is| to|:| =) ?[`'\"]?({re.escape(old)})(?![\w-])[`'\"]?"
+    says = rf"\n[ \t]*description[ \t]*=(?s:.*?)\b[Dd]efaults?{name}(?:,? ((?:as|because|since|so)\b.*))?"
+    found = re.search(says.encode(), data[begin:end])
+    said = (found[2] or b"").decode(errors="replace").rstrip() if found else ""
+    return (span.source.span(begin + found.start(1), begin + found.end(1)), said) if found else None
 
 
 def _replaced(change: Change) -> Edit:
