@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -13,10 +14,12 @@ import click
 from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
 from kcheck.text.files import save
-from kcheck.text.files.boundary import around
+from kcheck.text.files.boundary import around, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.files.save import File
+from kcheck.text.files.tree import display_path
 from kcheck.text.findings import SAFETIES, Finding, Severity
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import edit
 from kcheck.text.text import Source, grouped, steps
 from kcheck.text.units import counted
@@ -137,7 +140,9 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
     for finding in outcome.fixed:
-        stale = [*_stale_comments(finding, places), *_stale_tables(finding)]
+        comments = [span for one in finding.changes for span, alone in edit.stale_comments(one) if not alone]
+        stale = [(f"comment at {places.of(one.source, one.begin.line)}", one.text) for one in comments]
+        stale += _stale_pages(finding)
         if finding.fix and (stale or not is_written or finding.fix.safety != "safe"):
             reason = finding.fix.title if is_written else finding.message
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {reason}"
@@ -160,34 +165,31 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _stale_comments(finding: Finding, places: _Places) -> Iterable[tuple[str, str]]:
-    """Yield comments about a changed value that still name the old one."""
-    for span, alone in (found for change in finding.changes for found in edit.stale_comments(change)):
-        if not alone:
-            yield f"comment at {places.of(span.source, span.begin.line)}", span.text
-
-
-def _stale_tables(finding: Finding) -> Iterable[tuple[str, str]]:
-    """Yield rows of README.md beside a module, as terraform-docs writes them, with the old default of a variable."""
+def _stale_pages(finding: Finding) -> Iterable[tuple[str, str]]:
+    """Yield lines of Markdown with the old value: a range, or the default of a variable in README.md beside it."""
     for place, written in ((change.origin.path, change.origin.written) for change in finding.changes):
-        if place[1:] == ("default",) and (of := place[0]).startswith("variable "):
-            path = "/".join((*written.source.path.split("/")[:-1], "README.md"))
-            rows = Disk(boundary=around([path])).head(path, MAX_BYTES).decode(errors="replace")
-            name = of.split(" ", 1)[1].strip('"')
-            for number, row in enumerate(rows.replace("\\_", "_").splitlines(), 1):
-                if row.startswith("|") and name in re.findall(r"\w+", row.split("|")[1]) and f"`{written.text}`" in row:
-                    yield f"table at {path}:{number}", written.text
+        path, old = written.source.path, written.text
+        disk, pages = Disk(boundary=around([path])), [os.path.join(os.path.dirname(path), "README.md")]
+        if parse_cidr(old.strip('"')) is not None:
+            old = old.strip('"')
+            pages = [page for page in disk.walk(display_path(repository(path) or ".")) if page.endswith(".md")]
+            row = re.compile(rf"(?<![\d.]){re.escape(old)}(?!\d)")
+        elif place[1:] == ("default",) and place[0].startswith("variable "):  # as terraform-docs writes them
+            row = re.compile(rf"\|[^|]*\b{place[0].split(' ', 1)[1].strip(chr(34))}\b[^|]*\|.*`{re.escape(old)}`")
+        else:
+            continue
+        for page in map(display_path, pages):
+            lines = disk.head(page, MAX_BYTES).decode(errors="replace").replace("\\_", "_").splitlines()
+            yield from ((f"text at {page}:{i}", old) for i, line in enumerate(lines, 1) if row.search(line))
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
     """Yield fixes that were not asked for, with the flag that applies them and the reason it is needed."""
-    small = [finding for finding in outcome.held_back if finding.severity is Severity.INFO]
-    rest = [finding for finding in outcome.held_back if finding.severity is not Severity.INFO]
-    costs = [finding for finding in rest if finding.fix and finding.fix.safety == "costs"]
-    unsafe = [finding for finding in rest if finding.fix and finding.fix.safety == "unsafe"]
-    yield "without --safe-only", " (the bill or the behaviour changes)", costs
-    yield "with --unsafe-fixes", " (Terraform would replace something, or pods that run today may not)", unsafe
-    yield "with --info", "", small
+    kinds = grouped(outcome.held_back, lambda one: one.fix.safety if one.fix and one.severity > Severity.INFO else "")
+    held: dict[str, list[Finding]] = {"costs": [], "unsafe": [], "": [], **kinds}
+    yield "without --safe-only", " (the bill or the behaviour changes)", held["costs"]
+    yield "with --unsafe-fixes", " (Terraform would replace something, or pods that run today may not)", held["unsafe"]
+    yield "with --info", "", held[""]
 
 
 def _refused(refused: Refused, places: _Places) -> Iterable[str]:
@@ -195,9 +197,8 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
     yield f"{places.location(finding)} {finding.rule}: not written: {refused.reason.rstrip('.')}."
     if refused.bug:
         yield f"  This is a bug in kcheck. Please send in these lines: {finding.fix.title if finding.fix else ''}"
-        begin = finding.span.begin.line
-        for number in range(begin, min(begin + _LINES, finding.span.finish.line + 1)):
-            yield f"    {finding.span.source.line(number)}"
+        first, last = finding.span.begin.line, finding.span.finish.line
+        yield from (f"    {finding.span.source.line(n)}" for n in range(first, min(first + _LINES, last + 1)))
 
 
 class _Places:

@@ -310,12 +310,12 @@ def keys_of(findings: list[Finding]) -> set[tuple[str, str]]:
 
 def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
     """Group findings that must be fixed together: pools of one root module share the target."""
-    groups: dict[object, list[Finding]] = {}
-    for i, finding in enumerate(findings):
+
+    def root(finding: Finding) -> object:
         shared = any(change.subject == "pool" for change in finding.changes)
-        key = (finding.rule, finding.object.partition(":")[0]) if shared else i
-        groups.setdefault(key, []).append(finding)
-    return list(groups.values())
+        return (finding.rule, finding.object.partition(":")[0]) if shared else id(finding)
+
+    return list(grouped(findings, root).values())
 
 
 def _lowered(before: World, after: World) -> _Worse | None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from kcheck.commands.cli import cli
-from kcheck.commands.fix import _Places, _stale_tables
+from kcheck.commands.fix import _Places, _stale_pages
 from kcheck.config.config import Config
 from kcheck.engine import linter, rules
 from kcheck.fix import fix
@@ -189,7 +189,22 @@ def test_terraform_docs_tables_with_the_old_default_are_pointed_out(write: Write
     write({"a/main.tf": cluster + pool + sizes, "a/README.md": f"# Pool of `20` max_nodes\n\n{rows}"})
     found = run("a", "--diff", "--nodes", "60", "--select", "pool-ends-below-target").stderr
     assert [line.strip() for line in found.splitlines() if "still says" in line] == [
-        "the table at a/README.md:4 still says 20"
+        "the text at a/README.md:4 still says 20"
+    ]
+
+
+def test_pages_with_the_old_range_are_pointed_out(write: Write) -> None:
+    subnet = 'resource "aws_subnet" "a" {\n  vpc_id = aws_vpc.a.id\n  cidr_block = "10.0.0.0/24"\n}\n'
+    code = 'resource "aws_vpc" "a" {\n  cidr_block = "10.0.0.0/16"\n}\n' + subnet
+    code += 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
+    code += "  cluster_name = aws_eks_cluster.main.name\n  subnet_ids = [aws_subnet.a.id]\n  scaling_config {\n"
+    code += "    min_size = 0\n    max_size = 400\n  }\n}\n"
+    pages = {"docs/net.md": "# Net\n\nNodes: `10.0.0.0/24`\n110.0.0.0/24 10.0.0.0/240\n", "README.md": "none"}
+    write({"main.tf": code, **pages})
+    found = run(".", "--diff", "--unsafe-fixes", "--select", "subnet-too-small").stderr
+    assert found.startswith("Would fix 1 finding (1 unsafe) in 1 file.\n")
+    assert [line.strip() for line in found.splitlines() if "still says" in line] == [
+        "the text at docs/net.md:3 still says 10.0.0.0/24"
     ]
 
 
@@ -539,4 +554,4 @@ def test_a_change_outside_any_block_has_no_stale_table() -> None:
     here = Origin((Source("values.yaml", b"a: 1\n").span(0, 4),))
     finding = SimpleNamespace(changes=(SimpleNamespace(origin=here),))
     assert here.path == ()
-    assert list(_stale_tables(finding)) == []  # type: ignore[arg-type]
+    assert list(_stale_pages(finding)) == []  # type: ignore[arg-type]
