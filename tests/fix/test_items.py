@@ -627,6 +627,30 @@ spec:
     assert mended("autoscaler-starved", "autoscaler.yaml", nodes={"": 1000}) == text + after
 
 
+def test_a_number_for_batches_of_nodes_comes_with_the_batch(write: Write) -> None:
+    text = """\
+resource "azurerm_kubernetes_cluster" "main" {
+  name               = "train"
+  location           = "westeurope"
+  sku_tier           = "Standard"
+  kubernetes_version = "1.35"
+  default_node_pool {
+    name                 = "system"
+    vm_size              = "Standard_D4s_v5"
+    auto_scaling_enabled = true
+    min_count            = 1
+    max_count            = 900
+  }
+  auto_scaler_profile {
+    scan_interval = "10s"
+NEW  }
+}
+"""
+    write({"main.tf": text.replace("NEW", "")})
+    after = '    scan_interval         = "10s"\n    empty_bulk_delete_max = 100\n    max_unready_nodes     = 150\n'
+    assert mended("unready-tolerance-low", "main.tf") == text.replace('    scan_interval = "10s"\nNEW', after)
+
+
 POOL = """\
 
 resource "google_container_node_pool" "gpu" {

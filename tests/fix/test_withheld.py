@@ -2065,3 +2065,90 @@ def test_a_count_that_starts_all_nodes_is_not_raised_to_the_target(check: Check)
     found = only("pool-ends-below-target", check, {"main.tf": INSTANCES}, Config(nodes={"": 200}))
     assert found.fix is None
     assert "a fixed size starts all nodes" in found.help
+
+
+# --- not worth it at this size, or too much for a quota
+
+
+def test_a_small_cluster_keeps_its_control_plane(check: Check) -> None:
+    code = ZONAL.replace("OWN", LITERAL).replace("POOL", LITERAL).replace("800", "8")
+    found = only("zonal-control-plane", check, {"main.tf": code}, Config())
+    assert found.fix is None
+    assert "not worth another cluster" in found.help
+
+
+ONE_GATEWAY = """
+module "vpc" {
+  source             = "terraform-aws-modules/vpc/aws"
+  version            = "~> 6.0"
+  cidr               = "10.0.0.0/16"
+  azs                = ["eu-west-1a", "eu-west-1b"]
+  private_subnets    = ["10.0.0.0/19", "10.0.32.0/19"]
+  public_subnets     = ["10.0.96.0/24", "10.0.97.0/24"]
+  enable_nat_gateway = true
+  single_nat_gateway = true
+}
+
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "train"
+  subnet_ids = module.vpc.private_subnets
+
+  eks_managed_node_groups = {
+    jobs = { instance_types = ["c6i.16xlarge"], min_size = 0, SIZE }
+  }
+}
+
+resource "helm_release" "autoscaler" {
+  name       = "cluster-autoscaler"
+  repository = "https://kubernetes.github.io/autoscaler"
+  chart      = "cluster-autoscaler"
+}
+"""
+
+
+@pytest.mark.parametrize(("nodes", "fixed"), [(100, False), (101, True)])
+def test_few_nodes_share_one_nat_gateway(nodes: int, fixed: bool, check: Check) -> None:
+    code = ONE_GATEWAY.replace("SIZE", f"max_size = {nodes}")
+    found = only("single-nat-gateway", check, {"main.tf": code}, Config())
+    assert (found.fix is not None) is fixed
+    assert fixed or "each further gateway costs its hours" in found.help
+
+
+@pytest.mark.parametrize(("nodes", "fixed"), [(450, True), (451, False)])
+def test_no_maximum_above_the_quota_replaces_a_default(nodes: int, fixed: bool, check: Check) -> None:
+    code = ONE_GATEWAY.replace(", SIZE", "")
+    found = only("pool-capped-by-default", check, {"main.tf": code}, Config(nodes={"": nodes}))
+    assert (found.fix is not None) is fixed
+    assert fixed or "request a higher quota first" in found.help
+
+
+PULLED = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 64
+  template:
+    spec:
+      containers: [{name: train, image: "registry.example.com/train:TAG", imagePullPolicy: Always}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "fixed"),
+    [
+        ("1.4", True),
+        ("v2.8.0-cuda12", True),
+        ("42", True),
+        ("run-2026-11-30", True),
+        ("gpu-4f9e2d1", True),
+        ("efa-main-02-13", False),
+        ("gpu-2", False),
+        ("prod", False),
+    ],
+)
+def test_only_tags_that_stay_are_not_asked_for_again(tag: str, fixed: bool, check: Check) -> None:
+    found = [one for one in check({"job.yaml": PULLED.replace("TAG", tag)}, Config()).findings if one.fix]
+    assert ("image-pulled-every-start" in [one.rule for one in found]) is fixed
