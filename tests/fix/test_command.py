@@ -360,6 +360,9 @@ def test_a_file_whose_name_mentions_generation_is_fixed(write: Write) -> None:
         "tests/aks",
         "test/fixtures/a",
         "site/v0.18/aks",
+        "terraform-blueprints-4.32.1/modules/aks",
+        "daily-tests/aks",
+        "invalid_jobs",
     ],
 )
 def test_old_copies_and_tests_are_not_changed(folder: str, write: Write) -> None:

@@ -1,6 +1,7 @@
 """Whether changed files can change findings; reads as little as possible."""
 
 import os
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
@@ -132,9 +133,4 @@ def _may_be_path(text: str, path: str, source: Source) -> bool:
         return False
     bare = not re.search(r"\w", "".join(parts).rpartition(".")[0])
     own = bare and (text.startswith("${path.module}") or not text.startswith("${"))  # its folder, or one below
-    return not own or path.startswith(_folder(source))
-
-
-def _folder(source: Source) -> str:
-    folder = os.path.dirname(source.path)
-    return f"{folder}/" if folder else ""
+    return not own or path.startswith(posixpath.join(posixpath.dirname(source.path), ""))

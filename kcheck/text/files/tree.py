@@ -386,9 +386,10 @@ _GENERATED = regex(
     re.MULTILINE | re.IGNORECASE,
 )
 _KEPT = regex(
-    r"(?i)tests|old|old[-_].+|.+[-_]old|_?archived?|deprecated|backup[-_](?:before|of|\d).*|fixtures|v\d+\.\d+"
+    r"(?i)(?:.+[-_])?(?:tests|old|v?\d+\.\d+\.\d+)|old[-_].+|_?archived?|deprecated|fixtures|v\d+\.\d+|e2e|"
+    r"backup[-_](?:before|of|\d).*|invalid(?:[-_].+)?"
 )
-"""Name of a folder nothing runs on: kept, of an old version, or tests of a module; `test` may be a stage."""
+"""Name of a folder nothing runs on: kept, of one version, or tests of a module; `test` may be a stage."""
 _TOP = 1_500
 """Bytes within which a file says that it is generated; a licence may come first."""
 
