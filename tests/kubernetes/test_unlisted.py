@@ -103,6 +103,7 @@ def test_app_wrappers_hold_whole_objects(read: Read) -> None:
     (workload,) = read({"one.yaml": manifest("workload.codeflare.dev/AppWrapper", spec, meta=meta)}).workloads
     assert (workload.kind, known(workload.pods)) == ("Job", 4)
     assert (known(workload.queue), known(workload.gang)) == ("research", "Kueue")
+    assert workload.hooked
 
 
 @pytest.mark.parametrize(("suspended", "known_gang"), [(True, False), (False, True)])

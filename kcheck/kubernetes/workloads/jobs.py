@@ -108,7 +108,7 @@ def _workload(
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
-        hooked=any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,
+        hooked=item.holder is not None or any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,
         partial=_partial(found, kind), disposed=_disposed(item, kind, found),
     )  # fmt: skip
 
