@@ -113,8 +113,7 @@ class _Fixer(Struct):
         return [
             finding
             for finding in result.findings
-            if finding.fix is not None
-            and self.is_allowed(finding)
+            if self.is_allowed(finding)
             and not self.known.contains_after_fixes(finding)
             and self.is_selected(finding)
             and not vain & finding.keys
@@ -149,8 +148,7 @@ class _Fixer(Struct):
     def improved(self, state: State) -> State:
         """Apply all fixes of the allowed classes, in rounds, as one may need or bring along another."""
         for _ in range(MAX_ROUNDS):
-            wanted = self.fixable(state.result)
-            chosen = self.choose(wanted if self.only is None else list(filter(self.only, wanted)))
+            chosen = self.choose([one for one in self.fixable(state.result) if self.only is None or self.only(one)])
             if not chosen:
                 break
             state = self.attempt(state, chosen)
@@ -198,7 +196,7 @@ class _Fixer(Struct):
             ):
                 chosen, after, worse = chosen + more, further, None
         if worse is None:
-            self.fixed += chosen
+            self.fixed += [one for one in chosen if not one.keys & keys_of(self.fixed)]
             return after
         return self.divided(state, chosen, worse)
 
@@ -238,7 +236,11 @@ class _Fixer(Struct):
 
     def ineffective(self, before: State, after: State, chosen: list[Finding]) -> list[Refused]:
         """List fixes after which their finding is still there or undecided."""
-        found = {key for finding in after.result.findings for key in finding.keys}
+        made = {(f.rule, change.owner, change.name): change.value for f in chosen for change in f.changes}
+        found = {
+            key for f in after.result.findings for key in f.keys  # a fix that goes on with another value is not in vain
+            if all(made.get((f.rule, one.owner, one.name), one.value) == one.value for one in f.changes)
+        }  # fmt: skip
         undecided = {(check.rule, check.object): set(check.missing) for check in after.result.undecided}
         inputs = {reason for check in before.result.undecided for reason in check.missing}
         broken = next((f.span for f in before.result.findings if f.rule == _UNREADABLE), None)

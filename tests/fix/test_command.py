@@ -170,6 +170,58 @@ resource "aws_eks_node_group" "train" {
     assert (refused.reason, refused.bug) == (why, False)
 
 
+GROWING = """\
+resource "google_container_cluster" "main" {
+  name               = "main"
+  location           = "us-central1"
+  node_locations     = ["us-central1-b"]
+  initial_node_count = 1
+}
+
+resource "google_container_node_pool" "core" {
+  name    = "core"
+  cluster = google_container_cluster.main.name
+  autoscaling {
+    min_node_count = 1
+    max_node_count = 5
+  }
+  node_config {
+    labels = { "purpose" = "core" }
+    taint {
+      key    = "CriticalAddonsOnly"
+      value  = "true"
+      effect = "NO_SCHEDULE"
+    }
+  }
+}
+
+resource "google_container_node_pool" "user" {
+  for_each = var.pools
+  name     = each.key
+  cluster  = google_container_cluster.main.name
+  autoscaling {
+    min_node_count = 0
+    max_node_count = each.value
+  }
+}
+
+variable "pools" {
+  default = {
+    a = 100
+    b = 100
+    c = 100
+  }
+}
+"""
+
+
+def test_a_fix_whose_value_is_not_yet_enough_goes_on(write: Write) -> None:
+    home = write({"main.tf": GROWING})
+    found = run(".", "--nodes", "1000", "--select", "pool-ends-below-target").stderr
+    assert found.startswith("Fixed 1 finding (1 costs) in 1 file.\n")
+    assert (home / "main.tf").read_text() == GROWING.replace("= 100", "= 340")
+
+
 def test_comments_naming_the_old_value_are_pointed_out(write: Write) -> None:
     pool = 'resource "aws_eks_node_group" "a" {\n  cluster_name = aws_eks_cluster.main.name\n  scaling_config {\n'
     sizes = "    # 20 nodes of 8 GPUs\n    max_size = 20 # not 200\n    min_size = 0\n  }\n}\n"
