@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 from operator import attrgetter
@@ -20,6 +20,7 @@ from kcheck.terraform.variables import Validations
 from kcheck.text import deadline
 from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.findings import Change, Finding
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.insertion import words_of
@@ -90,7 +91,7 @@ class _Judge:
         """Return why a fix may not be made; empty if it may."""
         changes = finding.changes
         shared = (self._shared(finding, change) for change in changes)
-        reasons = chain(map(self._protected, changes), shared, map(_commented, changes))
+        reasons = chain(map(self._protected, changes), shared, map(_commented, changes), _overlapping(changes))
         if reason := next(filter(None, reasons), ""):
             return reason
         try:
@@ -205,6 +206,20 @@ def _commented(change: Change) -> str:
     elif (described := edit.described_default(change)) and described[1]:
         why = f"its description gives the reason for the default: {described[1]}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
+
+
+def _overlapping(changes: Iterable[Change]) -> Iterator[str]:
+    """Yield why new ranges are not written: they overlap others in the same block."""
+    replaced = {change.origin.written.text.strip('"'): change for change in changes}
+    for old, change in replaced.items():
+        own, new, span = parse_cidr(old), parse_cidr(str(change.value)), change.origin.written
+        if own is not None and new is not None:
+            data, end = span.source.data, span.source.data.find(b"\n}", span.end)
+            others = re.findall(r'"([\d.]+/\d+)"', data[data.rfind(b"\n}", 0, span.start) + 1 : end].decode())
+            for one in others:
+                beside = None if one in replaced else parse_cidr(one)
+                if beside is not None and beside.overlaps(new) and not own.subnet_of(beside):
+                    yield f"choose a free range: {change.value} overlaps {one}, which is written beside {old}"
 
 
 _ALIKE = {("container", f"{name}_{side}"): (f"{name}_request", f"{name}_limit")

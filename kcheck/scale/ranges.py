@@ -138,9 +138,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
         others = [cidr for name, cidr in taken.items() if name != subnet.id] + list(result.values())
         others += _tried(subnet, taken[subnet.id], prefix)
         if isinstance(network.cidrs, Known):
-            outer, moving = list(network.cidrs.value), {taken[name] for name in _moving_with(subnet, near, wanted)}
-            rest = [cidr for cidr in others if cidr not in moving]
-            block = free_block(outer, others, prefix) or free_block(outer, rest, prefix)
+            block = free_block(list(network.cidrs.value), others, prefix)  # not on what is destroyed in the same apply
         else:
             beside = (*(one.cidr for one in module.ranges), *(one.cidr for one in module.reserved))
             cidrs = [known(cidr) or "" for cidr in beside]  # what is not known may lie anywhere
@@ -151,16 +149,6 @@ def _allot(network: Network, world: World) -> dict[str, str]:
             return {}  # there is no room for all
         result[subnet.id] = block
     return result
-
-
-def _moving_with(subnet: Subnet, near: list[Subnet], wanted: dict[str, int]) -> set[str]:
-    """Return the subnets renumbered together with this one, whose old ranges become free."""
-    written = subnet.cidr.origin.written if subnet.cidr.origin else None
-    if written is None or not written.keys or not written.keys[-1].startswith("["):
-        return set()
-    own = written.source.path, written.keys[:-1]
-    places = ((one.id, one.cidr.origin.written) for one in near if one.id in wanted and one.cidr.origin)
-    return {name for name, place in places if (place.source.path, place.keys[:-1]) == own}
 
 
 @or_none

@@ -2152,3 +2152,75 @@ spec:
 def test_only_tags_that_stay_are_not_asked_for_again(tag: str, fixed: bool, check: Check) -> None:
     found = [one for one in check({"job.yaml": PULLED.replace("TAG", tag)}, Config()).findings if one.fix]
     assert ("image-pulled-every-start" in [one.rule for one in found]) is fixed
+
+
+# --- ranges that are not free
+
+BESIDE = """
+resource "aws_vpc" "main" {
+  cidr_block = "10.0.0.0/16"
+}
+
+locals {
+  network = "10.0.0.0/16"
+  nodes   = "10.0.0.0/24"
+  others  = "OTHERS"
+}
+
+resource "aws_subnet" "nodes" {
+  vpc_id     = aws_vpc.main.id
+  cidr_block = local.nodes
+}
+
+resource "aws_eks_cluster" "main" {
+  name = "train"
+}
+
+resource "aws_eks_node_group" "jobs" {
+  cluster_name   = aws_eks_cluster.main.name
+  subnet_ids     = [aws_subnet.nodes.id]
+  instance_types = ["m5.large"]
+
+  scaling_config {
+    min_size     = 0
+    max_size     = 30
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("others", "fixed"), [("10.0.1.0/24", False), ("10.0.128.0/24", True)])
+def test_a_range_written_beside_the_old_one_is_not_taken(others: str, fixed: bool, check: Check) -> None:
+    found = only("subnet-too-small", check, {"main.tf": BESIDE.replace("OTHERS", others)}, Config())
+    assert (found.fix is not None) is fixed
+    assert fixed or "overlaps 10.0.1.0/24, which is written beside 10.0.0.0/24" in found.help
+
+
+MOVED = """
+module "vpc" {
+  source          = "terraform-aws-modules/vpc/aws"
+  version         = "~> 6.0"
+  cidr            = "10.10.0.0/16"
+  azs             = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
+  private_subnets = ["10.10.8.0/21", "10.10.16.0/21", "10.10.24.0/21"]
+  public_subnets  = ["10.10.128.0/21", "10.10.136.0/21", "10.10.144.0/21"]
+}
+
+module "eks" {
+  source     = "terraform-aws-modules/eks/aws"
+  version    = "~> 21.0"
+  name       = "train"
+  subnet_ids = module.vpc.private_subnets
+
+  eks_managed_node_groups = {
+    jobs = { instance_types = ["m5.large"], min_size = 0, max_size = SIZE }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("nodes", "fixed"), [(900, True), (1500, False)])
+def test_no_range_is_taken_that_the_same_apply_destroys(nodes: int, fixed: bool, check: Check) -> None:
+    found = only("subnet-too-small", check, {"main.tf": MOVED.replace("SIZE", str(nodes))}, Config())
+    assert (found.fix is not None) is fixed

@@ -50,7 +50,8 @@ def can_change_findings(files: Iterable[str], paths: Sequence[str], config: Conf
 
 def changing_files(files: Iterable[str], paths: Sequence[str], config: Config, disk: Disk) -> Iterator[str]:
     """Yield files that a run over `paths` reads, then files that these name."""
-    own, unclear = _own(config), []
+    places = (place.rpartition(":")[0] for place in config.places.values())
+    own, unclear = {*(path for _, path in config.files()), *filter(None, places)}, []
     for path in map(display_path, files):
         matters = _matters(path, disk, config.exclude, own)
         if matters:
@@ -83,12 +84,6 @@ def _matters(path: str, disk: Disk, exclude: Collection[str], own: Collection[st
     if name.startswith(".") or name in _OTHERS or not name.endswith(SUFFIXES):
         return False
     return True if _is_of_chart(path, disk) else None
-
-
-def _own(config: Config) -> set[str]:
-    """Return the files and folders that the settings name, and the files of the settings."""
-    places = (place.rpartition(":")[0] for place in config.places.values())
-    return {*(path for _, path in config.files()), *filter(None, places)}
 
 
 def _read(path: str, disk: Disk) -> bytes:
