@@ -197,6 +197,8 @@ def _commented(change: Change) -> str:
     if missing is not None:
         off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
         why = f"the author has commented {change.key} out here" if re.search(off, missing.container.text) else ""
+        like = rf"(?m)^[ \t]*(\w+_{re.escape(words_of(change.key)[-1])})[ \t]*=[ \t]*var\."
+        why = why or (f"a variable gives {near[1]} here" if (near := re.search(like, missing.container.text)) else "")
     elif found := _REASON.search(span.source.span(span.end, span.source.line_end(span.end)).text):
         names_it = change.key in found[1] or found[2][:3].lower() in change.key.lower()
         if not names_it and not _DESCRIPTION.match(found[1]):

@@ -132,7 +132,7 @@ class _Fixer(Struct):
         if "unsafe" in (every := self.safeties):  # last, so that the others are the same without them
             self.safeties = tuple(safety for safety in every if safety != "unsafe")
             state = self.improved(state)
-            self.safeties = every
+            self.safeties, self.refused = every, [one for one in self.refused if one.bug]  # with others they may stand
         state = self.improved(state)
         left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.is_selected(finding)]

@@ -2224,3 +2224,35 @@ module "eks" {
 def test_no_range_is_taken_that_the_same_apply_destroys(nodes: int, fixed: bool, check: Check) -> None:
     found = only("subnet-too-small", check, {"main.tf": MOVED.replace("SIZE", str(nodes))}, Config())
     assert (found.fix is not None) is fixed
+
+
+@pytest.mark.parametrize(
+    ("beside", "fixed"), [("service_cidr = var.services", False), ('service_cidr = "10.0.0.0/16"', True)]
+)
+def test_no_value_is_written_where_variables_give_the_like(beside: str, fixed: bool, check: Check) -> None:
+    code = f"""
+variable "services" {{
+  default = "10.0.0.0/16"
+}}
+
+resource "azurerm_kubernetes_cluster" "main" {{
+  name     = "train"
+  location = "westeurope"
+  sku_tier = "Standard"
+
+  default_node_pool {{
+    name       = "system"
+    vm_size    = "Standard_D4s_v5"
+    node_count = 300
+  }}
+
+  network_profile {{
+    network_plugin      = "azure"
+    network_plugin_mode = "overlay"
+    {beside}
+  }}
+}}
+"""
+    found = only("pod-range-too-small", check, {"main.tf": code}, Config())
+    assert (found.fix is not None) is fixed
+    assert fixed or "a variable gives service_cidr here" in found.help
