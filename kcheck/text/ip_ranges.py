@@ -96,12 +96,11 @@ def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None
 
 
 def around(network: IPv4Network, addresses: int) -> IPv4Network | None:
-    """Return the smallest range around `network` with that many addresses; None if it leaves the private ranges."""
+    """Return the smallest range around `network` with that many addresses; None if it is not private."""
     wide = network
     while wide.prefixlen > 8 and wide.num_addresses < addresses:
         wide = wide.supernet()
-    leaves = any(network.subnet_of(own) and not wide.subnet_of(own) for own in filter(None, map(parse_cidr, _PRIVATE)))
-    return None if leaves or wide.num_addresses < addresses else wide
+    return wide if is_private(str(wide)) and wide.num_addresses >= addresses else None
 
 
 def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | None:

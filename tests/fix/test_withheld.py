@@ -1668,6 +1668,13 @@ def test_a_default_with_a_reason_in_its_description_stays(rest: str, kept: bool,
         assert [(one.span.text, one.text) for one in edit.edits(found.changes)] == [("60", "450")] * 2
 
 
+def test_a_default_below_a_description_is_changed_once(check: Check) -> None:
+    variable = 'variable "most" {\n  description = "Largest size"\n  default = 60\n}\n'
+    code = SMALL_GROUP.replace("= 60", "= var.most") + variable
+    found = only("pool-ends-below-target", check, {"main.tf": code}, Config(nodes={"": 450}))
+    assert [(one.span.text, one.text) for one in edit.edits(found.changes)] == [("60", "450")]
+
+
 @pytest.mark.parametrize(("nodes", "fixed"), [(450, True), (451, False)])
 def test_no_maximum_above_the_quota_is_written(nodes: int, fixed: bool, check: Check) -> None:
     found = only("pool-ends-below-target", check, {"main.tf": SMALL_GROUP}, Config(nodes={"": nodes}))

@@ -195,6 +195,9 @@ def test_a_widened_range_contains_the_old_one_and_overlaps_nothing() -> None:
     assert network is not None
     assert ranges.widened(network, 1100 * 256, ["10.0.0.0/16"]) == "10.240.0.0/13"
     assert ranges.widened(network, 1100 * 256, ["10.241.0.0/16"]) is None
+    public = parse_cidr("172.15.0.0/16")
+    assert public is not None
+    assert ranges.widened(public, 1100 * 256, []) is None
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,8 @@ def described_default(change: Change) -> tuple[Span, str] | None:
     begin, end = max(data.rfind(b"\nvariable ", 0, span.start), 0), data.find(b"\n}", span.end)
     name = rf"(?: value)?(?: is| to|:| =) ?[`'\"]?({re.escape(old)})(?![\w-])[`'\"]?"
     says = rf"\n[ \t]*description[ \t]*=(?s:.*?)\b[Dd]efaults?{name}(?:,? ((?:as|because|since|so)\b.*))?"
-    found = re.search(says.encode(), data[begin:end])
+    block = data[begin : span.start] + bytes(span.end - span.start) + data[span.end : end]  # without the default
+    found = re.search(says.encode(), block)
     said = (found[2] or b"").decode(errors="replace").rstrip() if found else ""
     return (span.source.span(begin + found.start(1), begin + found.end(1)), said) if found else None
 
