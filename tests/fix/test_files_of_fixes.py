@@ -69,32 +69,32 @@ BOTH = (EXPANDER, UNREADY)
     [
         pytest.param(
             BOTH, "args:\n  - --expander=random # cheap\n  - --v=4\n  # the end",
-            "args:\n  - --expander=least-waste # cheap\n  - --v=4\n  - --ok-total-unready-count=150\n  # the end",
+            "args:\n  - --expander=least-waste # cheap\n  - --v=4\n  - --ok-total-unready-count=150\n  - --max-scale-down-parallelism=100\n  # the end",
             id="block",
         ),
         pytest.param(
             BOTH, "args:\n- --expander=random\nresources: {}",
-            "args:\n- --expander=least-waste\n- --ok-total-unready-count=150\nresources: {}", id="flat",
+            "args:\n- --expander=least-waste\n- --ok-total-unready-count=150\n- --max-scale-down-parallelism=100\nresources: {}", id="flat",
         ),
         pytest.param(
             BOTH, 'args:\n  - --expander\n  - random\n  - --v\n  - "4"',
-            'args:\n  - --expander\n  - least-waste\n  - --v\n  - "4"\n  - --ok-total-unready-count\n  - "150"', id="apart",
+            'args:\n  - --expander\n  - least-waste\n  - --v\n  - "4"\n  - --ok-total-unready-count\n  - "150"\n  - --max-scale-down-parallelism\n  - "100"', id="apart",
         ),
         pytest.param(
             BOTH, """args: ["--expander=random", '--v=4']""",
-            """args: ["--expander=least-waste", '--v=4', '--ok-total-unready-count=150']""", id="flow",
+            """args: ["--expander=least-waste", '--v=4', '--ok-total-unready-count=150', '--max-scale-down-parallelism=100']""", id="flow",
         ),
         pytest.param(
             BOTH, 'args: [\n  "--expander=random",\n  "--v=4", # loud\n]',
-            'args: [\n  "--expander=least-waste",\n  "--v=4", # loud\n  "--ok-total-unready-count=150",\n]', id="lines",
+            'args: [\n  "--expander=least-waste",\n  "--v=4", # loud\n  "--ok-total-unready-count=150",\n  "--max-scale-down-parallelism=100",\n]', id="lines",
         ),
         pytest.param(
             BOTH, "command:\n  - ./cluster-autoscaler\n  - --expander=random",
-            "command:\n  - ./cluster-autoscaler\n  - --expander=least-waste\n  - --ok-total-unready-count=150", id="command",
+            "command:\n  - ./cluster-autoscaler\n  - --expander=least-waste\n  - --ok-total-unready-count=150\n  - --max-scale-down-parallelism=100", id="command",
         ),
         pytest.param(
             BOTH, "command: [./cluster-autoscaler]\nargs: [--expander=random]",
-            "command: [./cluster-autoscaler]\nargs: [--expander=least-waste, --ok-total-unready-count=150]", id="both",
+            "command: [./cluster-autoscaler]\nargs: [--expander=least-waste, --ok-total-unready-count=150, --max-scale-down-parallelism=100]", id="both",
         ),
         pytest.param(
             (EXPANDER,), "env:\n  - name: EXPANDER\n    value: random\nargs: [--expander=$(EXPANDER)]",

@@ -647,7 +647,7 @@ NEW  }
 }
 """
     write({"main.tf": text.replace("NEW", "")})
-    after = '    scan_interval         = "10s"\n    empty_bulk_delete_max = 100\n    max_unready_nodes     = 150\n'
+    after = '    scan_interval         = "10s"\n    max_unready_nodes     = 150\n    empty_bulk_delete_max = 100\n'
     assert mended("unready-tolerance-low", "main.tf") == text.replace('    scan_interval = "10s"\nNEW', after)
 
 
