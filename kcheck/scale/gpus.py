@@ -105,12 +105,6 @@ def resource(template: PodTemplate, _world: World) -> str | None:
     return asked or next(iter(need(template.device_classes)), None)
 
 
-def unseen(template: PodTemplate, _world: World) -> tuple[str, ...]:
-    """List the claims of pods that none of their containers uses."""
-    used = {name for one in template.containers for name in one.claims}
-    return tuple(one.name for one in known(template.claims) or () if one.name not in used)
-
-
 def counted_as(template: PodTemplate, world: World) -> Value[str] | str | None:
     """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; None without GPUs."""
     name = resource(template, world)

@@ -3,7 +3,7 @@
 import re
 
 from kcheck.config.numbers import names
-from kcheck.model import KUEUE_PRIORITY, NodePool, PodTemplate, PriorityClass, Thing, Workload
+from kcheck.model import NodePool, PodTemplate, PriorityClass, Thing, Workload
 from kcheck.scale import money, placement
 from kcheck.scale.bundles import classes_in, default_classes
 from kcheck.scale.queues import stopped_by_queue
@@ -74,7 +74,8 @@ def all_gpus(workload: Workload, _world: World) -> int:
 
 def cards(workload: Workload, _world: World) -> str:
     """Return what to call a workload's accelerators: GPUs, TPUs or accelerators."""
-    kinds = {called_cards(template) for template in workload.templates if number(template.gpus, 0)} or {"GPUs"}
+    own = (one for one in workload.templates if number(one.gpus, 0) or any(known(of.gpu) for of in one.containers))
+    kinds = set(map(called_cards, own)) or {"GPUs"}
     return kinds.pop() if len(kinds) == 1 else "accelerators"
 
 
@@ -155,11 +156,6 @@ def preemptible(workload: Workload, world: World) -> bool:
 def _highest_preempting(scope: str, world: World) -> int | None:
     classes = (one for one in classes_in(scope, world) if known(one.preemption) != "Never")
     return max((one.number.value for one in classes if isinstance(one.number, Known)), default=None)
-
-
-def queue_priority(workload: Workload, _world: World) -> str | None:
-    """Return the priority class of a job in its Kueue queue; None without one."""
-    return (if_set(workload.labels) or {}).get(KUEUE_PRIORITY)
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool]:

@@ -270,14 +270,6 @@ def together(pool: NodePool, _world: World) -> Value[str]:
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
 
-def image_disk(pool: NodePool, _world: World) -> Value[int]:
-    """Return the size of the disk for images; null if the cloud chooses it, or it is a local SSD."""
-    machine = pool.machine
-    if known(machine.local_ssd):
-        return computed(pool, None)
-    return machine.disk_size if isinstance(machine.image_disk, Unset) else machine.image_disk
-
-
 def zones(pool: NodePool, _world: World) -> Value[int]:
     """Count the zones or subnets of a pool; 0 if the cloud places nodes anywhere."""
     cluster = known(pool.cluster)
@@ -321,9 +313,3 @@ def prefixes_reserved(cluster: Cluster, world: World) -> bool:
     """Whether there are known node subnets, and all of them reserve ranges for prefixes."""
     subnets = [one for pool in world.pools.of_cluster(cluster) for one in known(pool.addresses.subnets) or (None,)]
     return bool(subnets) and all(one is not None and one.blocks for one in subnets)
-
-
-@once
-def plain(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether any pool of a cluster has no GPUs, for pods that need none."""
-    return any_pool(lambda pool: mapped(pool.machine.gpu, operator.not_))(cluster, world)

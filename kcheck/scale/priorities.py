@@ -2,13 +2,12 @@
 
 from msgspec import Struct
 
-from kcheck.model import Container, NodePool, PodTemplate, Workload
+from kcheck.model import NodePool, PodTemplate, Workload
 from kcheck.scale.jobs import priority_class
-from kcheck.scale.pods import requests_from
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
-from kcheck.text.need import first_unknown, if_set, need, or_none
-from kcheck.text.values import Known, Unset, known, number
+from kcheck.text.need import if_set, need, or_none
+from kcheck.text.values import known, number
 
 _MOST = 3
 """Most neighbours named for each pool."""
@@ -19,25 +18,6 @@ class _Tiers(Struct, frozen=True):
 
     highest: int
     lower: dict[tuple[NodePool | None, bool], list[Workload]]
-
-
-def qos(template: PodTemplate, world: World) -> str | None:
-    """Return the QoS class of pods; None if it depends on more than their containers."""
-    if template.asks_as_one or not template.containers:
-        return None
-    amounts = [value for one in template.containers for value in (one.cpu, one.memory, one.cpu_limit, one.memory_limit)]
-    need(first_unknown(amounts))
-    if all(map(_is_guaranteed, template.containers)):
-        return "Guaranteed"
-    bare = [one for one in template.containers if isinstance(one.cpu, Unset) or isinstance(one.memory, Unset)]
-    if any(known(requests_from(one, world)) is not None for one in bare):
-        return None  # a LimitRange may give limits, too
-    return "BestEffort" if all(isinstance(value, Unset) for value in amounts) else "Burstable"
-
-
-def _is_guaranteed(one: Container) -> bool:
-    pairs = ((one.cpu, one.cpu_limit), (one.memory, one.memory_limit))
-    return all(isinstance(limit, Known) and known(asked) == limit.value for asked, limit in pairs)
 
 
 def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:

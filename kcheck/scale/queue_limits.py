@@ -64,12 +64,6 @@ def borrowed(job: Workload, world: World) -> Excess | None:
     return replace(found, cohort=need(queue.cohort))
 
 
-def gpu_quota(queue: Queue, _world: World) -> int:
-    """Sum the GPUs in a ClusterQueue's own quotas."""
-    own = if_set(queue.flavors) or ()
-    return sum(one.nominal for one in own if one.resource.endswith("/gpu"))
-
-
 def gpus_at_most(queue: Queue, world: World) -> int | None:
     """Return the maximum GPUs in the pools of a queue's cluster; None if others may add nodes."""
     cluster = world.inventory.cluster_of.get(queue)

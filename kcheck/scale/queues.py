@@ -378,11 +378,6 @@ def others_have_quota(one: Namespace | Quota, world: World) -> bool:
     return any(_COUNTED.intersection(known(quota.hard) or ()) for quota in others)
 
 
-def quota_has(one: Quota, *keys: str) -> Value[bool]:
-    """Define a word: whether a quota limits any of some resources."""
-    return mapped(one.hard, lambda hard: any(key in hard for key in keys))
-
-
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
     """List the keys of a quota that name accelerators: by requests, by a device class, or otherwise."""
     of_gpus, cards = gpu_pattern(), names.cards()
@@ -403,12 +398,6 @@ def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
 def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
     """Return the arguments of a scheduler's plugins; keys begin with the plugin's name."""
     return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
-
-
-def of_volcano(one: Scheduler, world: World) -> list[Workload]:
-    """List the workloads that Volcano schedules."""
-    near = world.deployed.beside(one).workloads
-    return [job for job in near if equals(job.queue_system, "volcano") or str(known(job.gang)).lower() == "volcano"]
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:

@@ -54,11 +54,6 @@ def needed_as_written(place: Place, world: World) -> int:
     return addresses_needed([one for one in found if not one.by_default])
 
 
-def needed_all_at_once(place: Place, world: World) -> int:
-    """Count the addresses that the pools need while all are upgraded at once."""
-    return sum(one.addresses(one.nodes) for one in demands.bounds(place, world).least)
-
-
 def shares(place: Place, world: World) -> list[Share]:
     """List the smallest share of each pool, the largest first."""
     ordered = sorted(upgraded_in_turn(demands.bounds(place, world).least), key=lambda one: -one.addresses(one.nodes))

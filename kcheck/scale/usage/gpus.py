@@ -98,15 +98,3 @@ def _card(pool: NodePool) -> float | None:
 def mebibytes(count: int) -> int | None:
     """Convert MiB to bytes; None if not measured."""
     return count << 20 if count else None
-
-
-def slice_name(one: GpuUsage, world: World) -> Value[str]:
-    """Return the MIG profile sufficient for one of its pods; null without one."""
-    found = part(one, world)
-    return computed(one, found.name if found else None)
-
-
-def slice_count(one: GpuUsage, world: World) -> Value[int]:
-    """Count the slices of that profile on a GPU; null without one."""
-    found = part(one, world)
-    return computed(one, found.count if found else None)

@@ -1,6 +1,6 @@
 """Words of clusters and their node pools, networks, walls and autoscalers."""
 
-from operator import attrgetter
+from operator import attrgetter, not_
 
 from kcheck import model
 from kcheck.config.numbers.fabrics import Fabric
@@ -28,7 +28,7 @@ from kcheck.scale import (
 from kcheck.scale.walls import egress
 from kcheck.text.files.tree import MANIFESTS
 from kcheck.text.need import if_set, need
-from kcheck.text.values import Known, known, mapped
+from kcheck.text.values import Known, first_set, known, mapped
 
 
 def _retired(name: str, *, of: str = "") -> Field:
@@ -47,7 +47,7 @@ ADDRESSES = (
     made("usable_addresses", "int", "addresses that the cloud does not keep for itself; of a pod range also those of the ranges that continue it", addresses.room, "addresses"),
     made("addresses_needed", "int", "addresses that its pools need at their sizes while one of them is upgraded", ranges.needed, "addresses", bounded=True),
     made("addresses_as_written", "int", "the same of the pools only of which somebody wrote the size", ranges.needed_as_written, "addresses"),
-    made("addresses_all_upgrades", "int", "the same while all of them are upgraded at once", ranges.needed_all_at_once, "addresses"),
+    made("addresses_all_upgrades", "int", "the same while all of them are upgraded at once", lambda p, w: sum(one.addresses(one.nodes) for one in addresses.bounds(p, w).least), "addresses"),
     made("addresses_per_node", "int", "addresses of the node in it that takes most; of a pod range those of the largest block", ranges.widest, "addresses"),
     made("full_at", "int", "nodes at which it is full, pools growing in proportion; null if they fit", ranges.full, "nodes", nullable=True, bounded=True),
     made("sufficient_cidr", "string", "a larger range for it: the next free block of the subnet's network, or the pod range widened; null if there is none", ranges.sufficient_cidr, nullable=True),
@@ -88,7 +88,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were", lambda c, w: w.sizes.requested(c), "nodes", nullable=True),
         made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),
         made("prefixes_reserved", "bool", "whether each subnet of its nodes has ranges reserved for prefixes (EKS)", pools.prefixes_reserved),
-        made("plain", "bool", "whether any of its pools is without GPUs", pools.plain),
+        made("plain", "bool", "whether any of its pools is without GPUs", pools.any_pool(lambda p: mapped(p.machine.gpu, not_))),
         made("grown_by", "string", "what grows its pools: aks, gke, auto-mode, karpenter, cluster-autoscaler; null where nothing does", lambda c, w: w.autoscaling.tool(c), nullable=True),
         made("deployed_here", "bool", "whether the code deploys anything into it: a manifest or a Helm release", lambda c, w: bool(w.deployed.on(c).workloads or w.deployed.on(c).addons)),
         made("charts_here", "bool", "whether the code installs a Helm release or an add-on into it", lambda c, w: bool(w.deployed.on(c).addons)),
@@ -138,7 +138,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("parallel_upgrades", "int", "nodes that an upgrade replaces at a time, at least 1", pools.parallel, "nodes", nullable=True),
         made("sufficient_parallel", "int", "a tenth of its nodes, as far as the cloud allows; null where a percentage is written", pools.sufficient_parallel, "nodes", nullable=True),
         made("upgrade_is_default", "bool", "whether how it is upgraded is the default of a variable of a called module", pools.upgrade_is_default),
-        made("image_disk", "int", "size of the disk that images are written to, in GB; null where the cloud chooses it, or it is a local SSD (GKE)", pools.image_disk, nullable=True),
+        made("image_disk", "int", "size of the disk that images are written to, in GB; null where the cloud chooses it, or it is a local SSD (GKE)", lambda p, _w: None if known(p.machine.local_ssd) else first_set(p.machine.image_disk, p.machine.disk_size), nullable=True),
         made("own_boot_disk", "bool", "whether its machines have a local disk that is large enough to boot from; null where the cloud has no such choice (AKS)", pools.own_boot_disk, nullable=True),
         made("together", "string", "placement group or policy that keeps its nodes close together; null without one", pools.together, nullable=True),
         _retired("image", of="system"),

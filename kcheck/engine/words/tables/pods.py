@@ -3,7 +3,7 @@
 from kcheck.config.numbers import machines
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records, simple
 from kcheck.engine.words.tables.queues import APPLIED, NAMED_QUEUE
-from kcheck.model import Container, Definition, FieldError, Image, PodTemplate, Workload
+from kcheck.model import KUEUE_PRIORITY, Container, Definition, FieldError, Image, PodTemplate, Workload
 from kcheck.scale import (
     fabrics,
     gangs,
@@ -22,7 +22,8 @@ from kcheck.scale import (
     word_helpers,
 )
 from kcheck.scale.walls import egress
-from kcheck.text.values import Unknown, Unset, mapped
+from kcheck.text.need import if_set
+from kcheck.text.values import Unknown, Unset, known, mapped
 
 SUBJECTS: dict[str, tuple[Field, ...]] = {
     "workload": (
@@ -43,7 +44,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("native_gang_enabled", "bool", "whether the code turns on the gate GenericWorkload of its cluster's API server", gangs.native_enabled),
         *NAMED_QUEUE,
         made("local_queues", "string", "Kueue's LocalQueues for its namespace, by name, of those applied with it", queues.local_queues, kind="list"),
-        made("queue_priority", "string", "its priority class of Kueue (label kueue.x-k8s.io/priority-class)", jobs.queue_priority, nullable=True),
+        made("queue_priority", "string", "its priority class of Kueue (label kueue.x-k8s.io/priority-class)", lambda w, _world: (if_set(w.labels) or {}).get(KUEUE_PRIORITY), nullable=True),
         record("priority_class", "priority_class", "its priority class: the one that it names, else the default one; null where the code has none", jobs.priority_class, nullable=True),
         APPLIED,
         made("preemptible", "bool", "whether pods of a higher class that is applied with it may stop its pods, or its ClusterQueue stops it for others", jobs.preemptible),
@@ -67,9 +68,8 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("name", "string", "kind and name of their workload, with their role", pods.name),
         made("gpu_resource", "string", "the resource by which they ask for GPUs, or the class of devices that they claim: nvidia.com/gpu, gpu.nvidia.com ...; null without", gpus.resource, nullable=True),
         made("counted_as", "string", "the resource by which Kueue counts these GPUs; null without", gpus.counted_as, nullable=True),
-        made("unused_claims", "string", "names of their resource claims that no container uses", gpus.unseen, kind="list"),
+        made("unused_claims", "string", "names of their resource claims that no container uses", lambda t, _w: tuple(claim.name for claim in known(t.claims) or () if not any(claim.name in one.claims for one in t.containers)), kind="list"),
         made("claims_ignored_by", "string", "the autoscaler of their cluster that adds no nodes for resource claims; null where it does, or there is none", gpus.ignored_by, nullable=True),
-        made("qos", "string", "their QoS class: Guaranteed, Burstable, BestEffort; null where more than their containers decides it", priorities.qos, nullable=True),
         records("lower_neighbours", "workload", "workloads of lower priority that may land on their nodes, the first three, where no job that is applied with theirs has a higher one", priorities.lower_neighbours),
         made("node_labels", "string", "labels by which they select nodes, key=value", pods.node_labels, kind="list"),
         made("gpu_selector", "string", "by what they select nodes with GPUs: a label that only such nodes have, or of a job one of pools that all have GPUs and taints; null if they do not", pods.gpu_selector, nullable=True),

@@ -3,7 +3,8 @@
 from kcheck.engine.words.tables.field import Field, annotated, made, named, record, records
 from kcheck.model import Admission, PriorityClass, Queue, Quota, Scheduler
 from kcheck.scale import bundles, gpus, queue_limits, queues
-from kcheck.text.values import known
+from kcheck.text.need import if_set
+from kcheck.text.values import known, mapped
 
 APPLIED = record("applied", "bundle", "what is applied together with it", lambda thing, _w: thing)
 NAMED_QUEUE = (
@@ -33,7 +34,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         named("its name"),
         *NAMED_QUEUE,
         made("resources", "string", "the resources that a ClusterQueue has quota for (coveredResources)", queues.resources, kind="list"),
-        made("gpu_quota", "int", "GPUs of its own quotas, of a ClusterQueue", queue_limits.gpu_quota, "GPUs"),
+        made("gpu_quota", "int", "GPUs of its own quotas, of a ClusterQueue", lambda q, _w: sum(one.nominal for one in if_set(q.flavors) or () if one.resource.endswith("/gpu")), "GPUs"),
         made("gpus_at_most", "int", "GPUs that the pools of its cluster may have; null where something else adds nodes, or that is not known", queue_limits.gpus_at_most, "GPUs", nullable=True),
         made("first_of_file", "bool", "whether no queue of the same version stands before it in its file", queues.first_of_file),
         made("leading", "int", "LocalQueues that lead to a ClusterQueue", queues.leading, "queues"),
@@ -50,7 +51,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
     "quota": (
         *annotated(Quota),
         record("space", "kube_namespace", "its namespace", lambda q, _w: q),
-        made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: queues.quota_has(q, "cpu", "memory", "requests.cpu", "requests.memory")),
+        made("counts_cpu", "bool", "whether it counts CPU or memory", lambda q, _w: mapped(q.hard, lambda hard: not {"cpu", "memory", "requests.cpu", "requests.memory"}.isdisjoint(hard))),
         made("gpu_keys", "string", "the resources in it that are accelerators, as written", queues.gpu_keys, kind="list"),
         APPLIED,
     ),
@@ -58,7 +59,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         *annotated(Scheduler),
         made("plugins", "string", "its plugins", queues.plugins, kind="list"),
         made("arguments", "string", "the arguments of its plugins, by their full keys", queues.arguments, kind="map"),
-        records("jobs", "workload", "the workloads that Volcano schedules", queues.of_volcano),
+        records("jobs", "workload", "the workloads that Volcano schedules", lambda s, w: [one for one in w.deployed.beside(s).workloads if "volcano" in (known(one.queue_system), str(known(one.gang)).lower())]),
         records("queues", "queue", "the queues of Volcano that are applied with it", lambda s, w: [one for one in w.deployed.beside(s).queues if one.kind == "Queue"]),
         APPLIED,
     ),
