@@ -329,9 +329,11 @@ def _counts(name: str, findings: list[Finding]) -> tuple[str, ...]:
 
 def concise(report: Report) -> str:
     """Render each finding as `path:line:column: severity rule: message`, then the closing lines."""
-    return plain(map(Line, (*map(_concise_line, report.findings), *(() if report.quiet else closing(report)))))
+    report, fixable = folded(report), report.findings
+    return plain(map(Line, (*map(_concise_line, report.findings), *(() if report.quiet else closing(report, fixable)))))
 
 
 def _concise_line(finding: Finding) -> str:
-    fix = f" [{finding.fix.safety} fix]" if finding.fix else ""
-    return f"{finding.span.exact_location}: {finding.severity.word} {finding.rule}: {finding.message}{fix}"
+    end = f" (and {len(finding.parts) - 1:,} more)" if finding.parts else ""
+    end += f" [{finding.fix.safety} fix]" if finding.fix else ""
+    return f"{finding.span.exact_location}: {finding.severity.word} {finding.rule}: {finding.message}{end}"

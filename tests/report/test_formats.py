@@ -25,7 +25,7 @@ from kcheck.engine import linter, merging
 from kcheck.report import forges
 from kcheck.report.formats import FORMATS, Report
 from kcheck.report.layout import plain
-from kcheck.report.text import finding_lines
+from kcheck.report.text import finding_lines, folded
 from kcheck.text.files.tree import Tree
 from kcheck.text.findings import Severity
 from kcheck.text.syntax import edit
@@ -151,10 +151,14 @@ def test_junit_output_fits_its_schema_and_counts_its_cases(report: Report) -> No
     assert len(list(top.iter("skipped"))) == expected
 
 
-def test_the_concise_format_has_one_line_per_finding(report: Report) -> None:
+def test_the_concise_format_has_one_line_per_finding_of_the_text(report: Report) -> None:
     lines = report._replace(quiet=True).render("concise").splitlines()
-    assert len(lines) == len(report.findings)
-    for line, finding in zip(lines, report.findings, strict=True):
+    shown = folded(report).findings
+    assert len(shown) == len(lines)
+    assert [f" (and {len(one.parts) - 1} more)" in line for line, one in zip(lines, shown, strict=True)] == [
+        bool(one.parts) for one in shown
+    ]
+    for line, finding in zip(lines, shown, strict=True):
         assert re.search(rf":\d+:\d+: {finding.severity.word} {finding.rule}: ", line), line
     assert lines == report.render("concise").splitlines()[: len(lines)]
 
