@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from kcheck.config.numbers import profiles
 from kcheck.inventory.clouds import registry
 from kcheck.inventory.deployed import Objects, add_releases, charts_of, render_chart, render_deployed
-from kcheck.kubernetes import gitops, helm_releases, objects
+from kcheck.kubernetes import gitops, helm_commands, helm_releases, objects
 from kcheck.kubernetes.workloads import jobs, places, pod_groups, queues, references
 from kcheck.model import Inventory, Raw, Thing
 from kcheck.text import deadline
@@ -88,8 +88,8 @@ def read(
         manifests.objects, made = list(substituted(manifests.objects)), list(substituted(made))
     _read_clusters([*manifests.objects, *made], tree, reading)
     missing = _not_deployed(reading, charts, wanted)
-    manifests.objects, made = missing(manifests.objects), missing(made)
-    among = [*manifests.objects, *made]
+    manifests.objects, made = missing(manifests.objects), missing(made)[::-1]
+    among = [*manifests.objects, *made[::-1]]
     if kept is not None:
         rendered_from = set(kustomized.sources if kustomized is not None else ())
         kept.begin((kinds, wanted.kinds, {item.span.source for item in among}, rendered_from))
@@ -100,7 +100,7 @@ def read(
             reader.add_file(source, lambda: missing(substituted(read_objects())), manifests, own)  # noqa: B023 - at once
         else:
             reader.add_each(read_objects())
-    reader.add_each(_dropping(made))
+    reader.add_each(made.pop() for _ in range(len(made)))
     reader.add_watchers()
     pod_groups.join(reading.inventory)
     found = plain.read() if kustomized is None else plain.read().merged_with(kustomized.manifests)
@@ -162,10 +162,14 @@ def _kustomized(tree: Tree, kinds: Kinds, charts: Charts, reading: Reading) -> K
 def render_charts(tree: Tree, config: Config, reading: Reading) -> list[Object]:
     """Render charts, with helm if requested; charts that fail are read unrendered."""
     charts, found = charts_of(tree, reading, config), []
+    commands = cache(lambda: list(helm_commands.commands(charts)))
     for chart in charts.all:
         if chart.library or chart.folder in charts.rendered or chart.folder in charts.failed:
             continue
         rendering = render_chart(chart, charts)
+        if rendering.refused is not None and not charts.may_deploy(chart):
+            tried = (render_chart(chart, charts, one) for one in helm_commands.releases(chart, charts, commands()))
+            rendering = next((one for one in tried if one.refused is None), rendering)
         reading.problems += rendering.problems
         if rendering.refused is not None:
             charts.refused[chart.folder] = rendering.refused
@@ -200,12 +204,6 @@ def read_charts(tree: Tree, config: Config, reading: Reading) -> None:
     for chart in charts.all:
         if chart.folder not in charts.used | charts.rendered and not chart.library:
             add_releases(chart.expanded(chart.release()), reading.inventory)
-
-
-def _dropping(objects: list[Object]) -> Iterator[Object]:
-    objects.reverse()
-    while objects:
-        yield objects.pop()
 
 
 def _label(thing: Thing) -> str:

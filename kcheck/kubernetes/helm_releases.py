@@ -184,7 +184,10 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
     home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
     for node in yaml.items(root, "helmCharts"):
         name, merge = yaml.text(node, "name"), yaml.text(node, "valuesMerge") or "override"
-        values, place = _Values(find, f"`{changes}` of the kustomization may change it" if changes else ""), node.span
+        values, place = (
+            ReleaseValues(find, f"`{changes}` of the kustomization may change it" if changes else ""),
+            node.span,
+        )
         own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
         first = own if isinstance(own, yaml.Scalar) and (merge != "replace" or inline is None) else None
         if merge == "merge":
@@ -219,7 +222,7 @@ def sources_of(spec: yaml.Node | None) -> list[yaml.Target]:
 def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> Iterator[Release]:
     for i, source in enumerate(sources_of(spec)):
         helm = yaml.get(source, "helm")
-        values, folder = _Values(find, gap), yaml.text(source, "path")
+        values, folder = ReleaseValues(find, gap), yaml.text(source, "path")
         if yaml.get(source, "chart") is None and helm is None and not (folder and _chart_in(folder, item, find)):
             continue  # a folder of manifests, or one that only lends its files to the others
         for name in yaml.scalars(helm, "valueFiles"):
@@ -237,7 +240,7 @@ def _argo(item: Object, spec: yaml.Node | None, find: Find, gap: str = "") -> It
 def _flux(item: Object, find: Find, named: Named) -> Release:
     spec = yaml.get(item.root, "spec")
     inner = yaml.get(spec, "chart", "spec")
-    values = _Values(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
+    values = ReleaseValues(find, "`postRenderers` may change it" if yaml.get(spec, "postRenderers") is not None else "")
     in_git = yaml.text(inner, "sourceRef", "kind") == "GitRepository"
     chart = _entry(inner, item.span, "chart")
     version = _entry(inner, item.span, "version")
@@ -267,7 +270,7 @@ def _referred(item: Object, named: Named) -> tuple[Value[str], Value[str]]:
 
 
 def _release(
-    item: Object, chart: Value[str], version: Value[str], values: _Values, folder: str, label: str = ""
+    item: Object, chart: Value[str], version: Value[str], values: ReleaseValues, folder: str, label: str = ""
 ) -> Release:
     name = _entry(yaml.get(item.root, "metadata"), item.span, "name")
     address = f"{item.kind}/{name.value if isinstance(name, Known) else '?'}{label}"
@@ -285,7 +288,7 @@ def _chart_in(folder: str, item: Object, find: Find) -> str:
     return posixpath.dirname(own.path) or "." if own else ""
 
 
-class _Values:
+class ReleaseValues:
     """Collects the values of a release, the weakest first."""
 
     def __init__(self, find: Find, gap: str) -> None:
@@ -308,15 +311,14 @@ class _Values:
 
     def file(self, name: yaml.Scalar, path: str) -> None:
         """Add a values file by its path from the top of the repository."""
-        source = None if not path or "://" in path else self.find(name.source, path)
-        if source is None:
-            self.gap = f"the values file {name.text} is missing"
-        else:
-            self.source(source)
+        self.read(None if not path or "://" in path else self.find(name.source, path), name.text)
 
-    def source(self, source: Source) -> None:
-        roots = [document.root for document in yaml.documents(source)]
-        if not roots or not isinstance(roots[0], yaml.Mapping):
+    def read(self, source: Source | None, name: str) -> None:
+        """Add a values file that was found by its name, or is missing."""
+        roots = [document.root for document in yaml.documents(source)] if source is not None else []
+        if source is None:
+            self.gap = f"the values file {name} is missing"
+        elif not roots or not isinstance(roots[0], yaml.Mapping):
             self.gap = f"{source.path} has no values that can be read" if source.data.strip() else self.gap
         else:
             self.trees.append(roots[0])
@@ -347,7 +349,7 @@ class _Values:
         elif isinstance(found, yaml.Scalar):
             self.add(found)
         elif found is not None and path is None:
-            self.source(found)
+            self.read(found, label)
         elif isinstance(path, yaml.Scalar):
             self.sets[path_of(path.text)] = unknown_scalar(reason, yaml.resolve(node).span)
         else:

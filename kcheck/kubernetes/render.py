@@ -47,7 +47,7 @@ _HEAD = regex(r"[\w./\"'-]*")
 _UNKNOWN = regex(r"(kcheckunknown\d+x)", re.IGNORECASE)
 _DOCUMENT_END = regex(r"(?:^|\n)---\s*", re.ASCII)
 _APIS = frozenset({"apps/v1", "batch/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"})
-_GLOB = regex(r"(?:[\w./-]|\*(?!\*))*")
+_GLOB = regex(r"(?:[\w./-]|\*)*")
 _NO_FILE = regex(r"Chart\.|values\.|templates/|charts/")
 """Parts of a chart that its templates cannot read."""
 _NAME = regex(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?")
@@ -74,8 +74,7 @@ class Rendering:
         self.refused: TemplateError | None = None
         self._templates: dict[str, _Template] = {}
         self._unknown: Unknowns = {}
-        names = (known(release.name) or "" if release is not None else "", chart.label, "release")
-        name = next(filter(_NAME.fullmatch, names))
+        name = next(filter(_NAME.fullmatch, (known(release.name) or "" if release else "", chart.label, "release")))
         try:
             given = self._given(release, charts) if release is not None else ""
             if helm:
@@ -302,8 +301,9 @@ def _files(chart: Chart, tree: Tree, pattern: str) -> dict[str, str]:
     """Read the files of a chart whose paths match a pattern."""
     if _GLOB.fullmatch(pattern) is None:
         raise unsupported(f".Files.Glob {pattern}")
-    found = (one for one in _inside(chart, tree, "") if one.count("/") == pattern.count("/") and fnmatch(one, pattern))
-    return {one: _text(tree, os.path.join(chart.folder, one)) for one in found if not _NO_FILE.match(one)}
+    found = (one for one in _inside(chart, tree, "") if "**" in pattern or one.count("/") == pattern.count("/"))
+    own = (one for one in found if fnmatch(one, pattern) and not _NO_FILE.match(one))
+    return {one: _text(tree, os.path.join(chart.folder, one)) for one in own}
 
 
 def _templates(chart: Chart, tree: Tree) -> Iterator[tuple[str, str]]:

@@ -310,11 +310,6 @@ def _required(message: str, value: object) -> object:
     return value
 
 
-def _default(usual: object, *given: object) -> object:
-    """Return the given value, or the default if empty; an unknown value stays unknown."""
-    return given[0] if given and (isinstance(given[0], Opaque) or given[0]) else usual
-
-
 def _index(value: object, *keys: object) -> object:
     """Return the element at keys or positions; null where a map lacks a key."""
     for key in keys:
@@ -342,7 +337,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "concat": ("l*", lambda *lists: [item for one in lists for item in one]),
     "contains": ("ss", lambda part, text: part in text),
     "date": ("st", lambda *_: Opaque("date")),
-    "default": ("aa*", _default),
+    "default": ("aa*", lambda usual, *given: next((one for one in given[:1] if isinstance(one, Opaque) or one), usual)),
     "dict": ("a*", _dict),
     "div": ("aa", _arithmetic(_divided)),
     "empty": ("a", lambda value: not value),
@@ -362,6 +357,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "index": ("aa*", _index),
     "int": ("a", lambda value: int(_integer(value))),
     "join": ("sl", lambda between, items: between.join(shown(item) for item in items if item is not None)),
+    "kindIs": ("sa", lambda name, value: ("string" if isinstance(value, str) else kind(value)) == name),
     "le": ("aa", lambda one, other: _less(one, other) or one == other),
     "len": ("c", lambda value: len(value.encode()) if isinstance(value, str) else len(value)),
     "list": ("a*", lambda *items: list(items)),

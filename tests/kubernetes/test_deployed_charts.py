@@ -54,6 +54,17 @@ RELEASES = {
         "  chart: {spec: {chart: train, sourceRef: {kind: GitRepository, name: a}}}\n"
         "  values: {image: 'registry.example/train:1', nodes: 250}\n"
     },
+    "a guide, from the top": {
+        "docs/big/README.md": "```\nhelm install -f $HERE/prod.yaml \\\n  $USER-run \\\n  $REPO_ROOT/train\n```\n",
+        "docs/big/prod.yaml": VALUES,
+    },
+    "a guide, from its folder": {
+        "docs/README.md": "Run `helm upgrade --install big ../train/ --values=../prod.yaml --set-string 'a=1,b=2'`.\n",
+        "prod.yaml": VALUES,
+    },
+    "a script": {
+        "run.sh": "helm template big ./train --set nodes=250,image=registry.example/train:1 | kubectl apply -f -\n"
+    },
 }
 
 
@@ -72,6 +83,35 @@ def test_a_deployed_chart_is_rendered_with_the_values_of_its_release(files: dict
     assert job.pods.value == 250
     assert [str(known(image.text)) for image in job.images] == ["registry.example/train:1"]
     assert not check({**TRAIN, **files}).judged.skipped
+
+
+COMMANDS = {
+    "a values file that is not there": "helm install big train -f /tmp/mine.yaml",
+    "no values": "helm install big train",
+    "another chart": "helm install big example/train --set nodes=250,image=a:1",
+    "a condition of a text that only the user has": "helm install big train --set image=a:1,nodes=$NODES",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_chart_is_not_rendered_by_a_command_without_its_values(command: str, check: Check) -> None:
+    files = {
+        "README.md": f"`{command}`\n",
+        "train/templates/a.yaml": "{{ if gt (int .Values.nodes) 2 }}a: b{{ end }}\n",
+    }
+    assert jobs(check, files) == []
+    assert [one.what for one in check({**TRAIN, **files}).judged.skipped] == ["not read"]
+
+
+def test_the_first_command_that_gives_a_chart_its_values_counts(check: Check) -> None:
+    guide = "helm install a train --set nodes=4\nhelm install b train --set image=a:1,nodes=8\nhelm install c train --set image=a:1,nodes=9\n"
+    (job,) = jobs(check, {"README.md": guide})
+    assert known(job.pods) == 8
+
+
+def test_a_text_of_a_command_that_only_the_user_has_is_unknown(check: Check) -> None:
+    (job,) = jobs(check, {"README.md": "helm install a train --set image=$IMAGE,nodes=8\n"})
+    assert isinstance(job.images[0].registry, Unknown)
 
 
 def test_an_unknown_release_value_is_a_missing_input(check: Check) -> None:

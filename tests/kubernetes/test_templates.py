@@ -54,6 +54,7 @@ pods: [{name: a, gpus: 8}, {name: b}]
 template: "{{ .Values.name }}-{{ .Release.Name }}"
 """
 CASES = {
+    "{{ kindIs \"string\" .Values.name }} {{ kindIs \"map\" .Values.map }} {{ kindIs \"slice\" .Values.map }} {{ kindIs \"float64\" .Values.nodes }}": "true true false true",
     "{{ index .Values.map \"b\" }} {{ index .Values.list 1 }} {{ index .Values.map \"a\" \"c\" }} {{ index .Values.map \"no\" }}": "1 a x <no value>",
     "{{ tpl .Values.template . }} {{ tpl \"{{ .b }}\" .Values.map }}": "train-train 1",
     "{{ coalesce nil .Values.empty .Values.name }} {{ first .Values.list }} {{ get .Values.map \"b\" }}{{ get .Values.map \"no\" }}": "train b 1",
@@ -116,7 +117,6 @@ REFUSED = {
     "{{ range (now | date \"2006\") }}{{ end }}": ("it uses range over a value that is neither list nor map", "range over a value that is neither list nor map"),
     "{{ randAlphaNum 0 }}": ("it uses randAlphaNum 0", "randAlphaNum 0"),
     "{{ range .Files.Glob \"{a,b}/*\" }}{{ end }}": ("it uses .Files.Glob {a,b}/*", ".Files.Glob {a,b}/*"),
-    "{{ range .Files.Glob \"a/**\" }}{{ end }}": ("it uses .Files.Glob a/**", ".Files.Glob a/**"),
     "{{ (.Files.Glob \"a/*\").AsSecrets }}": ("it uses .AsSecrets", ".AsSecrets"),
     "{{ join \",\" .Values.name }}": ("join gets string", ""),
     "{{ fromJson \"[1]\" }}": ("it uses YAML that is not a map", "YAML that is not a map"),
@@ -247,6 +247,9 @@ data:
   {{ base $path }}: |-
 {{ $.Files.Get $path | indent 4 }}
 {{- end }}
+{{- range $path, $text := .Files.Glob "more/**" }}
+  {{ base $path }}: {{ $text }}
+{{- end }}
 {{ (.Files.Glob "settings/*").AsConfig | indent 2 }}
   none: {{ .Files.Get "templates/a.yaml" | quote }}
 """
@@ -259,9 +262,17 @@ def test_templates_can_read_files_of_the_chart(program: Callable[[], str], write
         "scripts/deep/b.sh": "no",
         "scripts/c.py": "no",
         "settings/a.conf": "x: 1\n",
+        "more/a": "top",
+        "more/deep/b": "below",
     }
     write({"Chart.yaml": CHART, "templates/a.yaml": SCRIPTS, **files})
-    assert yaml.safe_load(program())["data"] == {"run.sh": "set -e\necho a", "a.conf": "x: 1\n", "none": ""}
+    assert yaml.safe_load(program())["data"] == {
+        "run.sh": "set -e\necho a",
+        "a": "top",
+        "b": "below",
+        "a.conf": "x: 1\n",
+        "none": "",
+    }
 
 
 @pytest.mark.parametrize("values", ["null\n...\n", "", "# nothing\n", "~\n"])
