@@ -84,7 +84,7 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("in_yaml", "bool", "whether it is written in YAML, as eksctl and kOps want it, and not in Terraform", lambda c, _w: c.place.source.path.endswith(MANIFESTS)),
         made("dns_replicas", "int", "fixed number of CoreDNS replicas; null where they scale, or each node has a DNS cache", control_plane.replicas, "replicas", nullable=True),
         made("target", "int", "its target number of nodes: --nodes, else the sum of its pools' maxima", lambda c, w: w.sizes.target(c), "nodes", bounded=True),
-        made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes"),
+        made("max_nodes", "int", "sum of the pools' maxima", lambda c, w: w.sizes.maximum(c), "nodes", bounded=True),
         made("asked", "int", "nodes asked for by --nodes or in the settings; null if none were", lambda c, w: w.sizes.requested(c), "nodes", nullable=True),
         made("autoscaled", "bool", "whether any pool is autoscaled", pools.autoscaled),
         made("prefixes_reserved", "bool", "whether each subnet of its nodes has ranges reserved for prefixes (EKS)", pools.prefixes_reserved),
