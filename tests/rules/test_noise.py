@@ -278,3 +278,60 @@ def test_only_quotas_missing_in_a_new_account_are_reported(machine: str, nodes: 
     """Any account can start a few CPU nodes, but a new one no GPUs."""
     code = ROOM.replace("TYPE", machine).replace("NODES", str(nodes))
     assert ("quota-needed" in rules_of(check({"main.tf": code}))) is told
+
+
+WORKERS = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: train}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: %d
+      template:
+        spec:
+          initContainers: [{name: wait, image: alpine:latest, command: [%s]}]
+          containers:
+            - name: pytorch
+              image: ghcr.io/example/train:1.4
+              command: [%s]
+              resources: {limits: {nvidia.com/gpu: %d}}
+"""
+SLEEPER = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: example}
+spec:
+  parallelism: 4
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: a, image: busybox:1.36, command: [%s]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("manifest", "rule", "found"),
+    [
+        (WORKERS % (2, "ls", "torchrun, train.py", 8), "gang-missing", True),
+        (WORKERS % (2, "ls", "torchrun, train.py", 4), "gang-missing", False),
+        (WORKERS % (2, "ls", "mpirun, all_reduce_perf", 8), "gang-missing", False),
+        (WORKERS % (2, "ls", "torchrun, train.py", 8), "moving-image-tag", False),
+        (WORKERS % (8, "ls", "torchrun, train.py", 8), "moving-image-tag", True),
+        (SLEEPER % "sleep, 1h", "missing-requests", False),
+        (SLEEPER % "bash, -c, sleep 1h", "missing-requests", False),
+        (SLEEPER % "python, work.py", "missing-requests", True),
+    ],
+)
+def test_small_jobs_helpers_and_sleepers_are_no_infos(manifest: str, rule: str, found: bool, check: Check) -> None:
+    findings = check({"job.yaml": manifest}).findings
+    assert any(one.rule == rule for one in findings) is found
+
+
+@pytest.mark.parametrize(("machine", "found"), [("ct6e-standard-4t", False), ("a3-highgpu-8g", True)])
+def test_metrics_of_gpus_are_not_expected_of_tpus(machine: str, found: bool, check: Check) -> None:
+    pool = f'resource "google_container_node_pool" "a" {{\n  cluster    = google_container_cluster.a.id\n  node_count = 4\n  node_config {{\n    machine_type = "{machine}"\n  }}\n}}\n'
+    chart = 'resource "helm_release" "monitoring" {\n  name       = "monitoring"\n  repository = "https://prometheus-community.github.io/helm-charts"\n  chart      = "kube-prometheus-stack"\n  version    = "60.0.0"\n}\n'
+    cluster = 'resource "google_container_cluster" "a" {\n  name     = "a"\n  location = "us-central1"\n}\n'
+    findings = check({"main.tf": cluster + pool + chart}).findings
+    assert any(one.rule == "gpu-metrics-missing" for one in findings) is found
