@@ -31,10 +31,8 @@ _QUOTES = regex("[\"']")
 def commands(charts: Charts) -> Iterator[tuple[Span, str]]:
     """Yield helm's commands in the guides and scripts of the charts' repositories, each on one line."""
     for top in dict.fromkeys(charts.top(chart.source) for chart in charts.all):
-        for path in sorted(charts.tree.disk.walk(top)):
-            above = os.path.relpath(path, top).split(os.sep)[:-1]
-            is_guide = path.endswith(_GUIDES) and all(map(folders.is_ours, above))
-            for source in filter(None, [charts.tree.source(path) if is_guide else None]):
+        for path in sorted(charts.tree.disk.walk(top, folders.is_ours)):
+            for source in filter(None, [charts.tree.source(path) if path.endswith(_GUIDES) else None]):
                 for match in _COMMAND.finditer(source.data):
                     text = match[1].decode("utf-8", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
                     yield Span(source.uneditable, *match.span()), text
@@ -63,4 +61,4 @@ def releases(chart: Chart, charts: Charts, given: Iterable[tuple[Span, str]]) ->
 def _paths(word: str, tops: tuple[str, str]) -> list[str]:
     """Return the paths that a word may mean below some folders."""
     rest = _VARIABLE.sub("", _QUOTES.sub("", word))
-    return [display_path(os.path.join(top, rest)) for top in tops]
+    return [display_path(os.path.join(top, rest.lstrip("/"))) for top in tops]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kcheck.kubernetes import helm_commands
 from kcheck.text.values import Known, Unknown, known
 
 if TYPE_CHECKING:
@@ -101,6 +102,16 @@ def test_a_chart_is_not_rendered_by_a_command_without_its_values(command: str, c
     }
     assert jobs(check, files) == []
     assert [one.what for one in check({**TRAIN, **files}).judged.skipped] == ["not read"]
+
+
+def test_commands_in_copied_folders_are_not_read(check: Check) -> None:
+    assert jobs(check, {"node_modules/a/README.md": "helm install a train --set image=a:1,nodes=8\n"}) == []
+
+
+def test_no_guide_is_searched_where_charts_have_their_values(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helm_commands, "commands", lambda _: pytest.fail("the repository is searched"))
+    (job,) = jobs(check, {"train/values.yaml": VALUES, "README.md": "helm install a train --set nodes=8\n"})
+    assert known(job.pods) == 250
 
 
 def test_the_first_command_that_gives_a_chart_its_values_counts(check: Check) -> None:

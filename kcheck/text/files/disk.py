@@ -148,10 +148,11 @@ class Disk:
             yield from (entry.path for entry in entries if os.path.islink(entry.path))
             stack += [entry.path for entry in entries if entry.is_folder]
 
-    def walk(self, top: str) -> Iterator[str]:
-        """Yield all files below a folder; links to folders are not followed."""
+    def walk(self, top: str, enters: Callable[[str], bool] = bool) -> Iterator[str]:
+        """Yield all files below a folder and those whose names it `enters`; links to folders are not followed."""
         stack = [top]
         while stack:
             entries = self.entries(stack.pop()) or []
             yield from (entry.path for entry in entries if not entry.is_folder)
-            stack += [entry.path for entry in entries if entry.is_folder and not os.path.islink(entry.path)]
+            inner = (entry for entry in entries if entry.is_folder and enters(entry.name))
+            stack += [entry.path for entry in inner if not os.path.islink(entry.path)]
