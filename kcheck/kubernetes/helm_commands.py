@@ -42,7 +42,8 @@ def releases(chart: Chart, charts: Charts, given: Iterable[tuple[Span, str]]) ->
     """Yield the releases of a chart by commands that give it values, if all values files are there."""
     for span, text in given:
         tops = (os.path.dirname(span.source.path), charts.top(span.source))
-        if not any(chart.folder in _paths(word, tops) for word in text.split()):
+        name = os.path.basename(chart.folder)
+        if not any(name in word and chart.folder in _paths(word, tops) for word in text.split()):
             continue
         values = ReleaseValues(charts.find, "")
         for option, argument in _OPTION.findall(text):
