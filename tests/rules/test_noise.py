@@ -318,6 +318,11 @@ spec:
         (WORKERS % (2, "ls", "mpirun, all_reduce_perf", 8), "gang-missing", False),
         (WORKERS % (2, "ls", "torchrun, train.py", 8), "moving-image-tag", False),
         (WORKERS % (8, "ls", "torchrun, train.py", 8), "moving-image-tag", True),
+        (
+            (WORKERS % (2, "ls", "torchrun, train.py", 8)).replace("ghcr.io/example/train:1.4", "alpine:latest"),
+            "moving-image-tag",
+            True,
+        ),
         (SLEEPER % "sleep, 1h", "missing-requests", False),
         (SLEEPER % "bash, -c, sleep 1h", "missing-requests", False),
         (SLEEPER % "python, work.py", "missing-requests", True),
