@@ -4,8 +4,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from operator import ge, gt, le, lt
 
-from msgspec.structs import replace
-
 from kcheck.terraform import convert, type_rules
 from kcheck.text import scalars
 from kcheck.text.data_types import ANYTHING, DYNAMIC, Short, Type
@@ -49,7 +47,10 @@ def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
     if operator == "/" and b == 0 and a != 0:
         return Unknown(INFINITE, origin)
     bits = bits_of(left) if operator == "%" else max(bits_of(left), bits_of(right))
-    return in_bits(arithmetic(operator, a, b, bits), bits, origin)
+    result = arithmetic(operator, a, b, bits)
+    if operator == "*" and bits < scalars.BITS:  # a product keeps all digits
+        bits = max(bits, (result.numerator // (result.numerator & -result.numerator or 1)).bit_length())
+    return in_bits(result, min(bits, scalars.BITS), origin)
 
 
 def bits_of(datum: Datum) -> int:
@@ -59,17 +60,19 @@ def bits_of(datum: Datum) -> int:
 
 def in_bits(number: int | Fraction, bits: int, origin: Origin) -> Datum:
     """Round a number to a precision in bits."""
+    exact = scalars.rounded(number, bits)
     if bits == scalars.BITS:
-        return Known(scalars.rounded(number), origin)
-    shown = number if isinstance(number, int) else Fraction(scalars.decimal(number, bits))
-    return Short(shown, origin, bits=bits)
+        return Known(exact, origin)
+    fits = exact == 0 or (isinstance(exact, int) and exact.bit_length() <= bits)
+    shown = exact if fits else scalars.whole(Fraction(scalars.decimal(exact, bits)))
+    return Short(shown, origin, bits=bits, exact=exact)
 
 
 def negated(datum: Known[DatumValue], origin: Origin) -> Datum:
     """Negate a number; zero becomes minus zero."""
-    number = scalars.to_number(datum.value)
+    number = scalars.exact(datum)
     result = 0 if number is MINUS_ZERO else MINUS_ZERO if number == 0 else -number
-    return replace(datum, value=result, origin=origin)
+    return in_bits(result, bits_of(datum), origin)
 
 
 def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int) -> int | Fraction:
@@ -90,9 +93,11 @@ def arithmetic(operator: str, a: int | Fraction, b: int | Fraction, bits: int) -
         case _:  # "%": the sign follows the dividend, as in Go
             times = int(scalars.rounded(Fraction(a) / Fraction(b)))
             result = Fraction(a) - scalars.rounded(Fraction(b) * times, bits)
-    if result == 0 and operator in "*/" and scalars.is_negative(a) != scalars.is_negative(b):
-        return MINUS_ZERO
-    return scalars.whole(result)
+    if operator in "*/":
+        negative = scalars.is_negative(a) != scalars.is_negative(b)
+    else:
+        negative = a is MINUS_ZERO and scalars.is_negative(b) == (operator == "+")
+    return MINUS_ZERO if negative and result == 0 else scalars.whole(result)
 
 
 _COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}

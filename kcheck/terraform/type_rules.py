@@ -224,9 +224,13 @@ def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum
 
 def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
     if isinstance(node, nodes.Template):
-        return DYNAMIC if node.wraps else STRING
+        inner = node.parts[0] if node.wraps else None
+        return despite(inner, evaluate) if isinstance(inner, nodes.Expression) else STRING
     if isinstance(node, nodes.Conditional):
-        return unify([despite(node.yes, evaluate), despite(node.no, evaluate)]) or DYNAMIC
+        branches = [(despite(branch, evaluate), branch) for branch in (node.yes, node.no)]
+        if any(one == DYNAMIC and not isinstance(branch, nodes.Literal) for one, branch in branches):
+            return DYNAMIC
+        return unify([one for one, _ in branches]) or DYNAMIC
     if isinstance(node, nodes.Operation):
         return NUMBER if node.operator in _ARITHMETIC else BOOL
     if isinstance(node, nodes.Tuple):
@@ -242,9 +246,9 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
         return Type("object", tuple(found[name] for name in names), names)
     if isinstance(node, nodes.Splat):
         source = despite(node.target, evaluate)
-        if source.kind == "tuple":
-            return Type("tuple", (DYNAMIC,) * len(source.parts))
-        return Type("list", (DYNAMIC,)) if source.kind in ("list", "set") else DYNAMIC
+        if source.kind in ("list", "set", "dynamic", "anything"):
+            return Type("list", (DYNAMIC,)) if source.parts else DYNAMIC
+        return Type("tuple", (DYNAMIC,) * (len(source.parts) if source.kind == "tuple" else 1))
     return DYNAMIC
 
 

@@ -6,7 +6,7 @@ A plain tuple is one of Terraform's tuples, a plain dict one of its objects: the
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction  # noqa: F401
+from fractions import Fraction
 from typing import Self
 
 from msgspec import Struct
@@ -101,3 +101,4 @@ class Short(Known["int | Fraction"], kw_only=True):
     """A number with lower precision than usual, such as a count or a quotient of counts."""
 
     bits: int
+    exact: int | Fraction | None = None

@@ -12,8 +12,6 @@ from kcheck.text.values import Known, Origin
 _NUMBER = regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d+))?", re.ASCII)
 BITS = 512
 """Precision of Terraform's numbers, in bits."""
-_FLOAT = 53
-"""Precision of a float, in bits."""
 
 _EXACT = 150  # that many decimal digits survive that precision
 _LARGEST = 4000  # of digits and of exponents: a guard against numbers that fill the memory
@@ -71,9 +69,8 @@ def kind(value: object) -> str:
 
 
 def exact(datum: Known[object]) -> int | Fraction:
-    """Convert a value to an exact number; a float counts as the decimal it prints."""
-    number = to_number(datum.value)
-    return whole(Fraction(float(number))) if type(datum) is Short and datum.bits == _FLOAT else number
+    """Convert a value to an exact number; a short one prints fewer digits than it has."""
+    return datum.exact if type(datum) is Short and datum.exact is not None else to_number(datum.value)
 
 
 def whole(number: int | Fraction) -> int | Fraction:
@@ -117,7 +114,8 @@ def to_number(value: object) -> int | Fraction:
             return int(value)
         match = _NUMBER.fullmatch(value)
         if match is None:
-            raise EvaluationError(f'cannot convert "{value}" to number')
+            error = UncaughtError if value.lstrip("+-") in ("Inf", "inf") else EvaluationError
+            raise error(f'cannot convert "{value}" to number')
         written = match[1] or "0"
         exponent = int(written.lstrip("+-0")[:_SHORT] or 0) * (-1 if written[0] == "-" else 1)
         if exponent > _MOST_OF_TERRAFORM:

@@ -161,6 +161,16 @@ SHOWN = {
     "tostring(sum([log(2e19, 494), 255]))": "262.16517685780150781482689126278273761272430419921875",
     'cidrnetmask("::ffff:10.0.0.0/96")': "ffff:ffff:ffff:ffff:ffff:ffff::",
     'keys(csvdecode("b,a\\n1,2")[0])': ["a", "b"],
+    '"$$${1}"': "$${1}",
+    '"$$$${1} $${1}$$$${"': "$$${1} ${1}$$${",
+    "range(0, 1, 0.3)[3] > 0.9": True,
+    "[pow(2, 64), pow(2, 64) - 1, pow(2, 61) * pow(2, 3)]": ["18446744073709550000", "18446744073709551615", "18446744073709550000"],
+    "[pow(3, 27) * pow(3, 10), sum([pow(2, 65), 0.5])]": ["450283905890997363", "36893488147419103232.5"],
+    "jsonencode([-0 - 0, -0 + -0, -0 % 2.5, log(4, 0), 0 - -0, -0 + 0, -0 % -1])": "[-0,-0,-0,-0,0,0,0]",
+    '[max("2", 1.5), min(3, "2")]': ["2", "2"],
+    'cidrhost("2001:db8::/32", 79228162514264337593543950335)': "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
+    '1 > 2 ? (1 == 1 ? base64decode("é") : tonumber(null)) : "x"': "x",
+    '1 > 2 ? "${[][0]}" : [1]': ["1"],
 }  # fmt: skip
 """Expressions, and what the console of Terraform 1.11 prints for them."""
 
@@ -177,7 +187,8 @@ def test_edge_cases_of_numbers_and_templates_evaluate_as_expected(expression: st
      "true ? 1 : local.nope", "try(1, each.key)", "[for x in [] : module.nope]", "try(1, aws_x.y)", "true || path.nope",
      'element(["a", "b"], -1)', 'jsondecode("1,")', 'yamldecode("a: {<<: [{x: 1}]}")', 'yamldecode("!!int x")',
      'yamldecode("{&x a: *x}")', 'yamldecode("- 0x1FFFFFFFFFFFFFFFF")', 'yamldecode("%YAML 1.2\\n---\\na: 1")',
-     'textencodebase64("a", "utf8")', 'cidrsubnets("0.0.0.0/0", 4)', 'cidrsubnets("::/8", 4)',
+     'textencodebase64("a", "utf8")', 'textencodebase64("a", "ASCII")', 'csvdecode("a\\nx\\"y")', 'csvdecode("a\\n \\"x\\"")',
+     'setunion(toset([["a"]]), toset([null]))', "true ? 1 : { a = 1 }.*.b", "max()", "concat()", "setproduct([1])", 'cidrsubnets("0.0.0.0/0", 4)', 'cidrsubnets("::/8", 4)',
      'timeadd("2020-01-01T00:00:00Z", "2562048h")', "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})"],
 )  # fmt: skip
 def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope: Scope) -> None:
@@ -189,6 +200,11 @@ def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope
 ])  # fmt: skip
 def test_regex_groups_that_match_nothing_are_null_strings(pattern: str, expected: object, scope: Scope) -> None:
     assert answer(f'regex("{pattern}", "a")', scope)["type"] == expected
+
+
+@pytest.mark.parametrize("expression", ['format("%v", null)', 'formatlist("%d", null)', 'try(tonumber("-Inf"), 1)'])
+def test_expressions_that_terraform_does_not_know_have_no_value(expression: str, scope: Scope) -> None:
+    assert "value" not in answer(expression, scope)
 
 
 def test_an_expression_refused_in_a_part_has_no_value(tmp_path: Path) -> None:

@@ -42,10 +42,8 @@ def _length(value: object) -> int:
     raise EvaluationError("length() needs a string or a collection")
 
 
-@TABLE.function(rest=anything)
+@TABLE.function(anything, rest=anything)
 def _concat(*lists: Datum) -> list[Datum] | Datum:
-    if not lists:
-        raise EvaluationError("concat() needs at least one list")
     if not any(isinstance(values, Unknown) for values in lists):
         found = [item for values in lists for item in ordered(values)]
         if not all(isinstance(known(values), ListData) for values in lists):

@@ -35,11 +35,6 @@ def _parsed(value: str) -> tuple[datetime, int]:
         raise EvaluationError(f'"{value}" is not a timestamp: {error}') from error
 
 
-def _zone(time: datetime, *, colon: bool) -> str:
-    text = time.strftime("%z")
-    return f"{text[:3]}:{text[3:5]}" if colon else text[:5]
-
-
 @TABLE.function(text, text)
 def _timeadd(value: str, duration: str) -> str:
     time, nanoseconds = _parsed(value)
@@ -82,14 +77,15 @@ def _verb(verb: str, time: datetime) -> str:
     month, day = f"{time:%B}", f"{time:%A}"
     hour = time.hour % 12 or 12
     half = "AM" if time.hour < 12 else "PM"
+    zone = f"{time:%z}"[:5]
+    colon = f"{zone[:3]}:{zone[3:]}"
     known = {
         "YYYY": f"{time.year:04d}", "YY": f"{time.year % 100:02d}", "MMMM": month, "MMM": month[:3],
         "MM": f"{time.month:02d}", "M": str(time.month), "DD": f"{time.day:02d}", "D": str(time.day), "EEEE": day,
         "EEE": day[:3], "hh": f"{time.hour:02d}", "h": str(time.hour), "HH": f"{hour:02d}", "H": str(hour),
         "AA": half, "aa": half.lower(), "mm": f"{time.minute:02d}", "m": str(time.minute), "ss": f"{time.second:02d}",
-        "s": str(time.second), "ZZZZZ": _zone(time, colon=True), "ZZZZ": _zone(time, colon=False),
-        "ZZZ": "UTC" if not time.utcoffset() else _zone(time, colon=False),
-        "Z": "Z" if not time.utcoffset() else _zone(time, colon=True),
+        "s": str(time.second), "ZZZZZ": colon, "ZZZZ": zone,
+        "ZZZ": zone if time.utcoffset() else "UTC", "Z": colon if time.utcoffset() else "Z",
     }  # fmt: skip
     if verb not in known:
         raise EvaluationError(f'formatdate() does not know "{verb}"')

@@ -310,13 +310,18 @@ def _moment(date: re.Match[str]) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{zone}"
 
 
+_CSV = regex(r'(?s)(?:(?:"(?:[^"]|"")*"|[^",\n]*)(?:,|\r?\n|$))*')
+
+
 @TABLE.function(text, counted=True)
 def _csvdecode(value: str, budget: Budget) -> Datum:
     import csv
     import io
 
+    if not _CSV.fullmatch(_short(value, budget)):
+        raise EvaluationError("csvdecode(): a quote stands inside of a field")
     try:
-        rows = [row for row in csv.reader(io.StringIO(_short(value, budget)), strict=True) if row]
+        rows = [row for row in csv.reader(io.StringIO(value), strict=True) if row]
     except csv.Error as error:
         raise EvaluationError(f"csvdecode(): {error}") from error
     if not rows:
@@ -379,12 +384,15 @@ def _uuidv5(space: str, name: str) -> str:
         raise EvaluationError(f'"{space}" is not a UUID namespace') from error
 
 
+_OF_PYTHON = frozenset({"utf8", "utf16", "utf-32", "utf-7", "ascii", "cp1252", "latin-1", "shift-jis", "sjis"})
+
+
 def _codec(name: str) -> str:
     """Return Python's name for an IANA encoding."""
     import codecs
 
     try:
-        found = codecs.lookup(name.replace("utf8", "").replace("UTF8", ""))  # neither is a name of IANA's
+        found = codecs.lookup("" if name.lower() in _OF_PYTHON else name)  # those names are not IANA's
     except (LookupError, ValueError) as error:
         raise EvaluationError(f'"{name}" is not an encoding that can be used') from error
     if not found._is_text_encoding:

@@ -105,16 +105,10 @@ def _merged(maps: tuple[Datum, ...]) -> Datum:
 
 @TABLE.function(anything)
 def _keys(given: Datum) -> list[str | Datum] | Datum:
-    found = _all_keys(given)
-    if not isinstance(known(given), MapData) or not isinstance(found, list):
-        return found
-    return convert.convert(give(found, _NOWHERE), list_of(STRING))
-
-
-def _all_keys(given: Datum) -> list[str | Datum] | Datum:
     if isinstance(given, Partial | Either):
         return gathered(((entry.key, entry.why) for entry in entries_of(given)), _NOWHERE)
-    return [key.datum if isinstance(key, UnknownKey) else key for key in by_name(entries(given))]
+    found: list[str | Datum] = [key.datum if isinstance(key, UnknownKey) else key for key in by_name(entries(given))]
+    return convert.convert(give(found, _NOWHERE), list_of(STRING)) if isinstance(known(given), MapData) else found
 
 
 @TABLE.function(anything)
@@ -150,9 +144,9 @@ def _set(datum: Datum) -> SetData:
 
 def _element(sets: Sequence[SetData]) -> Type:
     """Return the element type that fits all sets; raise EvaluationError without one."""
-    types = [values.element for values in sets]
-    found = unify([one for one, values in zip(types, sets, strict=True) if values or one != DYNAMIC] or [DYNAMIC])
-    if found is None:
+    types = {values.element for values in sets if values or values.element != DYNAMIC} or {DYNAMIC}
+    found = unify(list(types))
+    if found is None or (found == DYNAMIC and len(types) > 1):
         raise EvaluationError("the sets must have elements of one type")
     return found
 
@@ -193,10 +187,8 @@ def _certain(sets: Iterable[tuple[Datum, ...]]) -> None:
             check(item)
 
 
-@TABLE.function(rest=anything, deep=True, counted=True)
+@TABLE.function(anything, anything, rest=anything, deep=True, counted=True)
 def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
-    if len(given) < 2:
-        raise EvaluationError("setproduct() needs at least two sets")
     if any(isinstance(one, Partial) for one in given):
         return _combinations(given, budget)
     sets = [items(one) for one in given]

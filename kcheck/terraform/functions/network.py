@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from kcheck.terraform.functions.signature import Table, integer, settled, text
+from kcheck.terraform.functions.signature import Table, integer, number, settled, text
 from kcheck.text.data_types import STRING, list_of
 from kcheck.text.ip_ranges import prefix_of
 from kcheck.text.need import NotKnown, first_unknown, need
@@ -113,13 +113,13 @@ def _cidrsubnets(cidr: str | Unplaced, *newbits: int, budget: Budget) -> list[st
     return result
 
 
-@TABLE.function(_range, integer, counted=True)
+@TABLE.function(_range, number, counted=True)
 def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
     budget.spend(_STEPS)
     network = _parse(cidr)
     try:
         return str(_bare(network[number]))
-    except IndexError:
+    except (IndexError, ValueError):  # a fraction is no index
         raise EvaluationError(f"prefix of {network.prefixlen} does not accommodate a host numbered {number}") from None
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
 
 from kcheck.terraform.budget import BudgetError
 from kcheck.terraform.functions.signature import Table, integer, items, number, present, truths
@@ -10,7 +11,7 @@ from kcheck.terraform.functions.signature import settled as _settled
 from kcheck.terraform.operators import INFINITE
 from kcheck.text.data_types import NUMBER, Short, list_of
 from kcheck.text.need import NotKnown
-from kcheck.text.scalars import EvaluationError, exact, to_bool
+from kcheck.text.scalars import EvaluationError, exact, rounded, to_bool, to_number
 from kcheck.text.values import Datum, Unknown
 
 TABLE = Table()
@@ -23,29 +24,20 @@ TABLE.add(number, abs=abs, ceil=math.ceil, floor=math.floor)
 TABLE.function(integer, bits=64, name="signum")(lambda value: (value > 0) - (value < 0))
 
 
-@TABLE.function(rest=number)
-def _max(*values: Fraction) -> Fraction:
-    if not values:
-        raise EvaluationError("max() needs at least one number")
-    return max(values)
-
-
-@TABLE.function(rest=number)
-def _min(*values: Fraction) -> Fraction:
-    if not values:
-        raise EvaluationError("min() needs at least one number")
-    return min(values)
+TABLE.function(number, rest=number, name="max")(lambda *values: max(values))
+TABLE.function(number, rest=number, name="min")(lambda *values: min(values))
 
 
 @TABLE.function(items)
 def _sum(values: tuple[Datum, ...]) -> int | Fraction:
     if not values:
         raise EvaluationError("sum() of an empty list")
-    return sum(exact(value) if isinstance(value, Short) else number(value) for value in values)
+    numbers = [rounded(exact(value) if isinstance(value, Short) else number(value)) for value in values]
+    return reduce(lambda a, b: rounded(a + b), numbers)
 
 
-def _float(compute: Callable[[], float]) -> Fraction:
-    """Compute with floats, like Terraform's log and pow; return the decimal as printed."""
+def _float(compute: Callable[[], float]) -> int | Fraction:
+    """Compute with floats, like Terraform's log and pow."""
     try:
         result = compute()
     except (ZeroDivisionError, OverflowError):
@@ -56,11 +48,11 @@ def _float(compute: Callable[[], float]) -> Fraction:
         raise EvaluationError("the result is not a number")
     if math.isinf(result):
         raise NotKnown(Unknown(INFINITE))
-    return Fraction(repr(result))
+    return Fraction(result) if result else to_number(repr(result))
 
 
 @TABLE.function(number, number, bits=53)
-def _log(value: Fraction, base: Fraction) -> Fraction:
+def _log(value: Fraction, base: Fraction) -> int | Fraction:
     return _float(lambda: _ln(float(value)) / _ln(float(base)))
 
 
@@ -84,7 +76,7 @@ def _ln(value: float) -> float:
 
 
 @TABLE.function(number, number, bits=53)
-def _pow(value: Fraction, power: Fraction) -> Fraction:
+def _pow(value: Fraction, power: Fraction) -> int | Fraction:
     return _float(lambda: _power(float(value), float(power)))
 
 
@@ -128,15 +120,10 @@ def _parseint(value: str, base: int) -> int:
     if len(value) > _MOST_DIGITS:
         raise BudgetError("the number has too many digits")
     sign, body = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
-    result = 0
-    for letter in body if base > 36 else body.lower():
-        digit = _DIGITS.find(letter)
-        if not 0 <= digit < base:
-            raise EvaluationError(f'cannot parse "{value}" as a base {base} integer')
-        result = result * base + digit
-    if not body:
+    digits = list(map(_DIGITS.find, body if base > 36 else body.lower()))
+    if not digits or not all(0 <= digit < base for digit in digits):
         raise EvaluationError(f'cannot parse "{value}" as a base {base} integer')
-    return sign * result
+    return sign * reduce(lambda result, digit: result * base + digit, digits)
 
 
 @TABLE.function(number, number, number, optional=2, gives=list_of(NUMBER))
@@ -148,12 +135,12 @@ def _range(
         step = 1 if start <= end else -1
     if (step < 0 < end - start) or (step > 0 > end - start):
         raise EvaluationError("the step leads away from the end")
-    if start == end:
-        return []
-    count = math.ceil((end - start) / Fraction(step)) if step else _LONGEST + 1
-    if count > _LONGEST:
-        raise EvaluationError("more than 1024 values were generated")
-    return [start + at * step for at in range(count)]
+    found = [rounded(start)]
+    while found[-1] > end if step < 0 else found[-1] < end:
+        if len(found) > _LONGEST:
+            raise EvaluationError("more than 1024 values were generated")
+        found.append(rounded(found[-1] + rounded(step)))
+    return found[:-1]
 
 
 def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from kcheck.terraform import convert
 from kcheck.terraform.budget import Budget
+from kcheck.terraform.operators import in_bits
 from kcheck.text import scalars
-from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Short, Type, list_of
+from kcheck.text.data_types import BOOL, DYNAMIC, STRING, ListData, MapData, SetData, Type, list_of
 from kcheck.text.need import NotKnown
 from kcheck.text.partly_known import plain
 from kcheck.text.scalars import EvaluationError
@@ -97,7 +98,7 @@ def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
 def _typed(value: Datum, gives: Type | None, bits: int) -> Datum:
     """Give a number its precision, and anything else the type of the result."""
     if bits != scalars.BITS and isinstance(value, Known) and isinstance(value.value, int | Fraction):
-        return Short(value.value, value.origin, bits=bits)
+        return in_bits(value.value, bits, value.origin)
     return value if gives is None else convert.convert(value, gives)
 
 

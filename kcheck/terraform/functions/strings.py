@@ -12,7 +12,7 @@ from kcheck.terraform.functions.encoding import json_text
 from kcheck.terraform.functions.signature import Table, anything, check, integer, present, settled, strings, text
 from kcheck.terraform.partial_collections import gathered, items_of
 from kcheck.text import scalars
-from kcheck.text.data_types import STRING, list_of
+from kcheck.text.data_types import STRING, Null, list_of
 from kcheck.text.need import NotKnown, first_unknown, or_unknown
 from kcheck.text.partly_known import distinct
 from kcheck.text.regex import regex
@@ -166,7 +166,14 @@ def _dirname(path: str) -> str:
 # --- format() and formatlist(), with Go's verbs
 
 
-@TABLE.function(text, rest=anything, counted=True)
+def _argument(datum: Datum) -> Datum:
+    """Return an argument of format(), or raise NotKnown if it is a null without a type."""
+    if isinstance(datum, Known) and datum.value is None and type(datum) is not Null:
+        raise NotKnown(Unknown("null has no type"))
+    return datum
+
+
+@TABLE.function(text, rest=_argument, counted=True)
 def _format(template: str, *arguments: Datum, budget: Budget) -> str:
     last = position = 0
 
@@ -243,7 +250,7 @@ def _number(verb: str, number: int | Fraction, precision: int | None, flags: str
     raise EvaluationError(f"format() does not know `%{verb}`")
 
 
-@TABLE.function(text, rest=anything, gives=list_of(STRING), counted=True)
+@TABLE.function(text, rest=_argument, gives=list_of(STRING), counted=True)
 def _formatlist(template: str, *arguments: Datum, budget: Budget) -> list[Datum | str]:
     """formatlist(): one text per list element; scalars repeat."""
     lengths = {len(items) for items in map(settled, arguments) if isinstance(items, tuple)}

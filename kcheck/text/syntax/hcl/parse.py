@@ -374,20 +374,21 @@ class _Reader:
 
     def _template_expr(self, node: Node, depth: int) -> nodes.Expression:
         child = node.children[0]
-        span = self.span(node)
-        if child.type == "quoted_template":
-            first, last = child.children[0], child.children[-1]
-            texts = self.texts(child.children, first.end_byte, last.start_byte, "quoted")
-            parts = self.parts(child.children, first.end_byte, texts, depth)
-            return nodes.Template(span, parts, quoted=True)
-        name = next(part for part in child.children if part.type == "heredoc_identifier")
-        last = child.children[-1]
-        start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
-        end = self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base
-        inner = [part for part in child.children if part.start_byte >= start and part.end_byte <= end]
-        kind: Kind = "flush" if self.text(child.children[0]) == "<<-" else "heredoc"
-        texts = self.texts(inner, start, max(start, end), kind)
-        return nodes.Template(span, self.parts(inner, start, texts, depth), quoted=False)
+        first, last, quoted = child.children[0], child.children[-1], child.type == "quoted_template"
+        if quoted:
+            start, end = first.end_byte, last.start_byte
+        else:
+            name = next(part for part in child.children if part.type == "heredoc_identifier")
+            start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
+            end = max(start, self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base)
+        kind: Kind = "quoted" if quoted else "flush" if self.text(first) == "<<-" else "heredoc"
+        inner = [one for one in child.children if start <= one.start_byte and one.end_byte <= end and self.is_live(one)]
+        parts = self.parts(inner, start, self.texts(inner, start, end, kind), depth)
+        return nodes.Template(self.span(node), parts, quoted=quoted)
+
+    def is_live(self, part: Node) -> bool:
+        """Whether a part of a template is no interpolation that a `$` before it escapes, as in `$$${`."""
+        return part.type != "template_interpolation" or self.source.data[self.base + part.start_byte - 1] != ord("$")
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:
         """Map the offset of each gap between markers to its text."""
