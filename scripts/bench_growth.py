@@ -341,6 +341,43 @@ def map_variable(size: int) -> dict[str, str]:
     return {"main.tf": f'{cluster()}variable "m" {{}}\n{resource}', "terraform.tfvars": f"m = {{\n{lines}}}\n"}
 
 
+KARPENTER = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: p{i}}}
+spec:
+  template:
+    metadata: {{labels: {{n: p{i}}}}}
+    spec:
+      taints: [{{key: t{i}, effect: NoSchedule}}]
+      requirements: [{{key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}}]
+---
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: c{i}}}
+value: {i}
+---
+{job}"""
+
+
+def karpenter(size: int) -> dict[str, str]:
+    """Karpenter's pools, and for each a PriorityClass and a Job that selects the pool."""
+    own = "      nodeSelector: {{n: p{i}}}\n      priorityClassName: c{i}\n"
+    own += "      tolerations: [{{key: t{i}, operator: Exists}}]\n"
+    parts = (KARPENTER.format(i=i, job=job(i, more=own.format(i=i))) for i in range(size))
+    return {"all.yaml": "---\n".join(parts), "main.tf": node_groups(1)["main.tf"]}
+
+
+def cloudformation(size: int) -> dict[str, str]:
+    """Node groups of a template for CloudFormation."""
+    text = "Resources:\n  C:\n    Type: AWS::EKS::Cluster\n    Properties: {Name: main, Version: '1.34'}\n"
+    group = (
+        "  G{i}:\n    Type: AWS::EKS::Nodegroup\n    Properties:\n      ClusterName: {{Ref: C}}\n"
+        "      InstanceTypes: [p5.48xlarge]\n      ScalingConfig: {{MinSize: 0, MaxSize: 10, DesiredSize: 0}}\n"
+    )
+    return {"template.yaml": text + "".join(group.format(i=i) for i in range(size))}
+
+
 CHECK = ("check", ".", "--fail-on", "never")
 FIX, CAPACITY = ("fix", ".", "--diff", "--fail-on", "never"), ("capacity", ".")
 SHOW, SIMULATE = ("show", "."), ("simulate", ".")
@@ -373,6 +410,8 @@ def _series() -> Iterator[Series]:
     yield Series("per_path_ignores", settings, THOUSANDS)
     yield Series("pools as modules", pool_modules, POOLS)
     yield Series("pools that Jobs select", selected, POOLS)
+    yield Series("Karpenter's pools that Jobs select", karpenter, POOLS)
+    yield Series("node groups of CloudFormation", cloudformation, POOLS)
     yield Series("roots with a Job", roots, POOLS)
     yield Series("flat locals", flat_locals, THOUSANDS)
     yield Series("chained locals", chained_locals, THOUSANDS)

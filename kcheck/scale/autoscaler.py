@@ -362,12 +362,15 @@ def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
     return mapped(own, lambda found: (*found, nodes))
 
 
+@once
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
     """List the GPU workloads applied together with the pool that may run on its nodes."""
     cluster, nodes = known(pool.cluster), nodes_of(pool)
     near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
+    labels, takes = placement.labels([nodes]), lambda one: placement.fit(one, nodes).fits is not False
     pods = {one: [pods for pods in one.templates if pods.on_accelerators] for one in near if not one.per_node}
-    return [one for one, own in pods.items() if any(placement.fit(each, nodes).fits is not False for each in own)]
+    pods = {one: [each for each in own if placement.selected(each, [nodes], labels)] for one, own in pods.items()}
+    return [one for one, own in pods.items() if any(map(takes, own))]
 
 
 def nodes_of(pool: KarpenterPool) -> NodePool:

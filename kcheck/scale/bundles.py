@@ -36,7 +36,11 @@ _SEVERAL = 2
 
 def default_classes(thing: Thing, world: World) -> list[PriorityClass]:
     """List the priority classes that pods without one get where an object is applied."""
-    scope = world.deployed.scope(thing)
+    return _default_classes(world.deployed.scope(thing), world)
+
+
+@once
+def _default_classes(scope: str, world: World) -> list[PriorityClass]:
     certain = defaults_in(scope, world)
     return certain if len(certain) > 1 else [one for one in classes_in(scope, world) if if_set(one.default)]
 

@@ -42,7 +42,8 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
         own = Fraction(number(pool.size.max_nodes, 0), nodes) if nodes else Fraction(0)
         beside = _room_of_all(workload, cluster, world) - own
         if own + beside < 1:
-            every = (_deciding(workload, one, world) for one in world.pools.of_cluster(cluster))
+            near = dict.fromkeys(pool for one in workload.templates for pool in _pools_of(one, cluster, world))
+            every = (_deciding(workload, one, world) for one in near)
             lacking = lacking or next(filter(None, every), None)
         if nodes and beside < 1 and (own >= 1 or own + beside < 1):
             found.append((workload, nodes))

@@ -1,6 +1,6 @@
 """Spot nodes: fallbacks, zones, machine types, prices."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 from kcheck.config.numbers import machines, profiles
@@ -74,17 +74,17 @@ def _in_region(cloud: str) -> int:
 def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
     """Whether another spot pool of the kind has other subnets or zones, as with one pool per zone."""
     cluster = known(pool.cluster)
+    return cluster is not None and len(_places(cluster, world)[known(pool.machine.gpus)]) > 1
 
-    def place(one: NodePool) -> tuple[object, ...]:
-        return known(one.addresses.subnets), known(one.addresses.subnet_ids), known(one.placement.zones)
 
-    return any(
-        known(other.market.spot)
-        and known(other.machine.gpus) == known(pool.machine.gpus)
-        and place(other) != place(pool)
-        for other in (world.pools.of_cluster(cluster) if cluster else ())
-        if other is not pool
-    )
+@once
+def _places(cluster: Cluster, world: World) -> dict[int | None, set[tuple[object, ...]]]:
+    """Group the subnets and zones of a cluster's spot pools by their GPUs."""
+    result = defaultdict[int | None, set[tuple[object, ...]]](set)
+    for one in filter(lambda one: known(one.market.spot), world.pools.of_cluster(cluster)):
+        own = known(one.addresses.subnets), known(one.addresses.subnet_ids), known(one.placement.zones)
+        result[known(one.machine.gpus)].add(own)
+    return result
 
 
 def _siblings(pool: NodePool, world: World) -> int:

@@ -69,7 +69,8 @@ def refusal(template: PodTemplate, world: World) -> Refusal | None:
         return None
     if few or missing:
         return few or need(missing)
-    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in pools]
+    some = list(dict.fromkeys([*near, *pools]))[:30]  # the nearest one of so many
+    obstacles = [(pool, world.pools.obstacles(template, pool)) for pool in some]
     pool, found = min(obstacles, key=lambda pair: (len(pair[1]), pair[1][0].kind != "label"))
     kind, origin = found[0].kind, template.gpus.origin
     if kind == "label":
@@ -112,7 +113,7 @@ def shortage(template: PodTemplate, world: World) -> Shortage | None:
         return None
     if cluster is None:
         return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
-    pools = world.pools.of_cluster(cluster)
+    pools = world.pools.selected(world.pools.bound(template), world.pools.of_cluster(cluster))
     fits = [world.pools.fit(template, pool) for pool in pools]
     if any(fit.fits or fit.kind == "taint" for fit in fits):  # a queue may add the toleration
         unknown = None if any(fit.kind == "taint" for fit in fits) else first_unknown((template.cpu, template.memory))

@@ -25,9 +25,7 @@ def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
     known = [scalars.to_bool(side.value) for side in (left, right) if isinstance(side, Known)]
     if decisive in known:
         return Known(decisive, origin)
-    if len(known) == 2:
-        return Known(not decisive, origin)
-    return Unknown(first_reason(left, right), origin)
+    return Known(not decisive, origin) if len(known) == 2 else Unknown(first_reason(left, right), origin)
 
 
 def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:

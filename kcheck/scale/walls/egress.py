@@ -204,7 +204,7 @@ _ANY_NODES = Growth((None,), (True,))
 
 def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
     """Count the nodes that may run the pods of a pull."""
-    return sum(size for name, size in sizes.items() if pull.pools is None or name in pull.pools)
+    return sum(sizes.values() if pull.pools is None else [sizes[name] for name in sizes.keys() & pull.pools])
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:

@@ -247,9 +247,9 @@ class Pools(Memory):
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:
         """Return pods with the node selection of their volumes added, at the place of a volume."""
-        claims = {known(one.name) for one in template.references if one.kind == _CLAIM}
+        claims = dict.fromkeys((_CLAIM, known(one.name)) for one in template.references if one.kind == _CLAIM)
         every = self._volumes(self._deployed.scope(self._deployed.workload(template))) if claims else {}
-        for own in (own for (kind, name), own in every.items() if kind == _CLAIM and name in claims):
+        for own in (every[claim] for claim in claims if claim in every):
             kind, name = (_VOLUME, own.volume) if isinstance(own.volume, Known) else ("StorageClass", own.storage)
             behind = every.get((kind, known(name)))
             terms = sure(template.selection)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Autoscaler, Candidates, Cluster, Container, Inventory, PodTemplate, Thing, Workload
+from kcheck.scale.world.memory import Memory, once
 from kcheck.text.amount import amount_of
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.regex import regex
@@ -91,10 +92,11 @@ def _tools_in(names: Iterable[Value[str]]) -> Iterator[str]:
     return (match[1] for name in names if (match := _AUTOSCALER.search(known(name) or "")))
 
 
-class Autoscaling:
+class Autoscaling(Memory):
     """Sources of a cluster's nodes: autoscalers, and pools of Karpenter."""
 
     def __init__(self, inventory: Inventory) -> None:
+        super().__init__()
         self._inventory = inventory
 
     def autoscaler(self, cluster: Cluster) -> Autoscaler | None:
@@ -112,11 +114,13 @@ class Autoscaling:
         others = () if cloud(cluster.cloud).grows_pools else self.installed(cluster)
         return "karpenter" in (known(self.tool(cluster)), *others)
 
+    @once
     def _is_limited(self, cluster: Cluster) -> bool:
         """Whether all of a cluster's Karpenter NodePools are in the code, and have limits."""
         own = [one for one in self._inventory.pools if known(one.cluster) is cluster and equals(one.mode, "Karpenter")]
         return bool(own) and all(amount_of(one.size.max_nodes).high is not None for one in own)
 
+    @once
     def tool(self, cluster: Cluster) -> Value[str]:
         """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if there is none."""
         place = Origin((cluster.place,))

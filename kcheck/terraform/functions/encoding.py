@@ -384,15 +384,12 @@ def _uuidv5(space: str, name: str) -> str:
         raise EvaluationError(f'"{space}" is not a UUID namespace') from error
 
 
-_OF_PYTHON = frozenset({"utf8", "utf16", "utf-32", "utf-7", "ascii", "cp1252", "latin-1", "shift-jis", "sjis"})
-
-
 def _codec(name: str) -> str:
     """Return Python's name for an IANA encoding."""
     import codecs
 
     try:
-        found = codecs.lookup("" if name.lower() in _OF_PYTHON else name)  # those names are not IANA's
+        found = codecs.lookup("" if name.lower() in ("utf8", "utf16", "utf-32", "ascii") else name)  # no IANA names
     except (LookupError, ValueError) as error:
         raise EvaluationError(f'"{name}" is not an encoding that can be used') from error
     if not found._is_text_encoding:

@@ -51,9 +51,7 @@ def _float(compute: Callable[[], float]) -> int | Fraction:
     return Fraction(result) if result else to_number(repr(result))
 
 
-@TABLE.function(number, number, bits=53)
-def _log(value: Fraction, base: Fraction) -> int | Fraction:
-    return _float(lambda: _ln(float(value)) / _ln(float(base)))
+TABLE.function(number, number, bits=53, name="log")(lambda of, base: _float(lambda: _ln(float(of)) / _ln(float(base))))
 
 
 def _ln(value: float) -> float:
@@ -75,9 +73,7 @@ def _ln(value: float) -> float:
     return high - ((half - (s * (half + (t1 + t2)) + low)) - f)
 
 
-@TABLE.function(number, number, bits=53)
-def _pow(value: Fraction, power: Fraction) -> int | Fraction:
-    return _float(lambda: _power(float(value), float(power)))
+TABLE.function(number, number, bits=53, name="pow")(lambda of, power: _float(lambda: _power(float(of), float(power))))
 
 
 def _power(value: float, power: float) -> float:

@@ -97,10 +97,8 @@ def _indent(count: int, value: str, budget: Budget) -> str:
     return value.replace("\n", "\n" + " " * count)
 
 
-@TABLE.function(text, rest=strings, counted=True)
+@TABLE.function(text, strings, rest=strings, counted=True)
 def _join(separator: str, *lists: tuple[Datum, ...], budget: Budget) -> str | Datum:
-    if not lists:
-        raise EvaluationError("join() needs at least one list")
     parts = [part for values in lists for part in values]
     unknown = first_unknown(parts)
     if unknown is None:
@@ -152,9 +150,7 @@ def _compact(given: Datum) -> Datum:
 
 @TABLE.function(text)
 def _basename(path: str) -> str:
-    if not path:
-        return "."
-    return path.rstrip("/").rpartition("/")[2] or "/"
+    return path.rstrip("/").rpartition("/")[2] or ("/" if path else ".")
 
 
 @TABLE.function(text)

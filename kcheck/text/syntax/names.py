@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 
 from kcheck.text.syntax import embedded_yaml, json, yaml
@@ -78,7 +79,8 @@ def _keys(node: yaml.Node, span: Span, depth: int = _DEPTH) -> tuple[str, ...]:
 def _step(node: yaml.Node, span: Span, key: str) -> tuple[str, yaml.Node] | None:
     """Return the key below a node that leads to a span, and its value."""
     if isinstance(node, yaml.Mapping):
-        for entry in node.entries:
+        near = bisect_right(node.entries, span.start, key=lambda entry: entry.key.start) - 1
+        for entry in chain(node.entries[near : near + 1], node.entries):
             if entry.key.span.holds(span) or entry.value.span.holds(span):
                 own = node.own("name") if entry.key.text == "value" else None
                 name = own.value.text if own is not None and isinstance(own.value, yaml.Scalar) else entry.key.text
