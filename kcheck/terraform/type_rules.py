@@ -1,6 +1,7 @@
 """Types of values and of failing expressions, by the rules of Terraform's type system (cty)."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from kcheck.text.data_types import (
     ANYTHING,
@@ -216,10 +217,11 @@ _ARITHMETIC = frozenset("+-*/%")
 
 def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
     """Return the type of an expression that may fail, such as the unused branch of a conditional."""
-    try:
+    with suppress(EvaluationError):
         return type_of(evaluate(node))
-    except EvaluationError:
+    with suppress(EvaluationError):  # of a key
         return _of_failed(node, evaluate)
+    return DYNAMIC
 
 
 def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
@@ -238,10 +240,8 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
     if isinstance(node, nodes.Object):
         found: dict[str, Type] = {}
         for key, value in node.entries:
-            name = known(evaluate(key)) if despite(key, evaluate) not in (ANYTHING, DYNAMIC) else None
-            if name is None:
-                return DYNAMIC
-            found[to_string(name)] = despite(value, evaluate)
+            name = to_string(known(evaluate(key)))
+            found[name] = despite(value, evaluate)
         names = tuple(sorted(found))
         return Type("object", tuple(found[name] for name in names), names)
     if isinstance(node, nodes.Splat):

@@ -171,6 +171,7 @@ SHOWN = {
     'cidrhost("2001:db8::/32", 79228162514264337593543950335)': "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff",
     '1 > 2 ? (1 == 1 ? base64decode("é") : tonumber(null)) : "x"': "x",
     '1 > 2 ? "${[][0]}" : [1]': ["1"],
+    '1 < 2 ? { a = 1, b = null } : { ("%{ for x in "a" }${x}%{ endfor }") = true }': {"a": "1", "b": None},
 }  # fmt: skip
 """Expressions, and what the console of Terraform 1.11 prints for them."""
 
