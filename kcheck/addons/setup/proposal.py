@@ -157,12 +157,8 @@ def folders_to_exclude(folders: Iterable[str]) -> list[str]:
                 break
         else:
             others += 1
-    result: list[str] = []
-    if others or inside[EXAMPLES]:
-        result += inside[TESTS]
-    if others:
-        result += inside[EXAMPLES]
-    return _patterns(sorted(set(result)))
+    tests = inside[TESTS] if others or inside[EXAMPLES] else []
+    return _patterns(sorted({*tests, *(inside[EXAMPLES] if others else ())}))
 
 
 def _top(folder: str, names: frozenset[str]) -> str | None:
@@ -283,15 +279,12 @@ def _add_or_change(proposal: Proposal, top: str, below: str, addition: _Addition
 def _workflow(proposal: Proposal, top: str, below: str) -> None:
     """Add a workflow, unless one mentions kcheck."""
     folder, disk = os.path.join(top, hook_and_job.WORKFLOWS), Disk(boundary=around([top]))
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    for name in names:
-        if name.endswith((".yml", ".yaml")):
-            real = os.path.join(folder, name)
-            if f"{hook_and_job.WORKFLOWS}/{name}" == hook_and_job.WORKFLOW or has_word(
-                disk.read(real) or b"", "kcheck"
-            ):
-                proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
-                return
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    for name in sorted(name for name in names if name.endswith((".yml", ".yaml"))):
+        real = os.path.join(folder, name)
+        if hook_and_job.WORKFLOW.endswith(f"/{name}") or has_word(disk.read(real) or b"", "kcheck"):
+            proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
+            return
     _add_file(proposal, os.path.join(top, hook_and_job.WORKFLOW), hook_and_job.workflow(below), "new")
 
 
