@@ -203,8 +203,9 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
 
 _OUTPUT = {
     "format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores", "statistics",
+    "headers",
 }  # fmt: skip
-"""Options that change the output but not the findings."""
+"""Options that change the output but not the findings, and those with secrets."""
 
 
 def command_line(context: click.Context) -> str:

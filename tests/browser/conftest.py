@@ -32,6 +32,7 @@ COMMANDS = {
     "simulate-several": ("published", "simulate"),
     "fleet": ("eks-training", "fleet", "report", "-o", "{fleet}"),
     "usage": ("usage", "usage", "--from", "{recording}", "--by", "team"),
+    "usage-jobs": ("usage", "usage", ".", "--from", "usage.json.gz"),
 }
 """Pages by name: the example that each shows, and the command that prints it."""
 

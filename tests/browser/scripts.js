@@ -53,6 +53,12 @@
       .map((one) => one.outerHTML.slice(0, 120));
   },
 
+  // Cells that end beyond the right edge of a sheet of this width.
+  cut(width) {
+    return [...document.querySelectorAll("td,th,svg")].filter((one) => one.getBoundingClientRect().right > width + 1)
+      .map((one) => one.outerHTML.slice(0, 120));
+  },
+
   // Text that is drawn smaller than anybody reads.
   tiny() {
     return [...document.querySelectorAll("svg text")].filter((one) => one.checkVisibility() && one.textContent.trim())

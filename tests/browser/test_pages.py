@@ -107,6 +107,17 @@ def test_a_printed_page_shows_all_parts(chromium: Browser, printed: Callable[[st
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_paper_cuts_off_no_column_and_repeats_no_sum(
+    name: str, printed: Callable[[str], Path], chromium: Browser
+) -> None:
+    with browser.shown(chromium, printed(name), Look(718, "print")) as one:
+        assert one.found("cut", 718) == []
+        assert one.page.evaluate(
+            "[...document.querySelectorAll('tfoot')].every(one => getComputedStyle(one).display === 'table-row-group')"
+        )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_printed_pages_are_filled(name: str, printed: Callable[[str], Path], chromium: Browser) -> None:
     """A picture or card that moves to the next sheet must not leave a half-empty one behind."""
     page = chromium.new_page(viewport={"width": 718, "height": 1047})  # A4 within margins of a centimetre

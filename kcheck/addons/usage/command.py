@@ -13,6 +13,7 @@ from kcheck.addons.usage.network import BASIC_AUTH, TOKEN, Network, access_of, i
 from kcheck.addons.usage.prometheus import Prometheus
 from kcheck.addons.usage.recorder import Question, Recorder
 from kcheck.commands import options, printing
+from kcheck.commands.check import command_line
 from kcheck.commands.options import PathsOrSubcommand
 from kcheck.config import settings
 from kcheck.config.config import Config
@@ -194,7 +195,8 @@ def command(
     before = None if older is None else joining.joined(older, world)
     made = bill(joining.joined(found, world), world, by, config.usage.labels, before, sort)
     module = import_module(f"kcheck.addons.usage.report.usage_{'html' if format_ == 'html' else 'formats'}")
-    report: str | Text = getattr(module, f"as_{format_}")(made)
+    source = (command_line(click.get_current_context()),) if format_ == "html" else ()
+    report: str | Text = getattr(module, f"as_{format_}")(made, *source)
     if isinstance(report, str) and format_ == "csv":
         printing.table(report)
     else:

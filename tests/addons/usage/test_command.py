@@ -88,6 +88,14 @@ def test_rows_show_the_place_of_their_code(here: Path) -> None:
     )
 
 
+def test_a_page_says_which_command_printed_it_without_secrets(here: Path) -> None:
+    page = run(
+        "--from", "usage.json.gz", "--by", "team", "--header", "X-Key: secret", "--format", "html", "code"
+    ).stdout
+    assert "<p>kcheck usage code --from usage.json.gz --by team</p>" in page
+    assert "secret" not in page
+
+
 def test_the_price_given_by_the_user_overrides_list_prices(here: Path) -> None:
     data = json.loads(run("--from", "usage.json.gz", "--format", "json", "--price", "10").stdout)
     assert data["total"]["paid"] == pytest.approx(2 * 168 * 10)

@@ -53,10 +53,10 @@ Idle: What was paid for GPUs while they were not busy, or for cores and memory t
 Not requested: What the nodes cost beyond what their pods requested. With it, the rows add up to the bill."""
 
 
-def as_html(bill: Bill) -> str:
-    """Render the bill as a page."""
+def as_html(bill: Bill, command_line: str = "") -> str:
+    """Render the bill as a page that ends with the command that prints it."""
     head = Head(usage_notes.title(bill), _ABOUT, document.numbers(list(_numbers(bill))))
-    return document.page(head, [*_plots(bill), *_tables(bill), *_notes(bill), _meaning()])
+    return document.page(head, [*_plots(bill), *_tables(bill), *_notes(bill), _meaning()], (command_line,))
 
 
 def _numbers(bill: Bill) -> Iterator[Number]:
