@@ -63,12 +63,12 @@ def kcheck(tmp_path: Path) -> Path:
 def echo(tmp_path: Path) -> Path:
     """Return a program that prints its arguments, one a line, and exits with $STATUS.
 
-    It writes the SARIF file that an argument names.
+    It writes the SARIF or Markdown file that an argument names.
     """
     text = """#!/bin/sh
 for argument in "$@"; do
   printf '%s\\n' "$argument"
-  case "$argument" in sarif=*) echo '{}' > "${argument#sarif=}" ;; esac
+  case "$argument" in sarif=*) echo '{}' > "${argument#sarif=}" ;; markdown=*) echo "$COMMENT" > "${argument#*=}" ;; esac
 done
 exit "${STATUS:-0}"
 """
@@ -261,6 +261,53 @@ def test_findings_are_written_for_upload_at_every_exit_status(status: str, echo:
     upload = STEPS[-1]
     assert upload["if"] == "${{ !cancelled() && steps.check.outputs.sarif-file != '' }}"
     assert upload["continue-on-error"] is True
+
+
+GH = """#!/bin/sh
+printf '%s\\n' "$*" >> "$LOG"
+for argument in "$@"; do case "$argument" in body=@*) cat "${argument#body=@}" >> "$LOG" ;; --jq) printf "$IDS" ;; esac; done
+"""
+"""A fake GitHub client that logs its arguments and the comment, and knows the comments $IDS."""
+
+
+def commented(workspace: Path, tmp_path: Path, text: str, ids: str = "") -> list[str]:
+    """Return the lines that the fake client logs when the action comments with this text."""
+    log, file = tmp_path / "log", tmp_path / "kcheck.md"
+    file.write_text(text)
+    executable(tmp_path / "gh" / "gh", GH)
+    known = {
+        "github.token": "t",
+        "github.event.pull_request.number": "7",
+        "steps.check.outputs.comment-file": str(file),
+    }
+    path = f"{tmp_path / 'gh'}:{os.environ['PATH']}"
+    ran = run("comment", workspace, known, PATH=path, LOG=str(log), IDS=ids, GITHUB_REPOSITORY="acme/ml")
+    assert ran.status == 0, ran.text
+    return log.read_text().splitlines()
+
+
+def test_a_pull_request_gets_one_comment_that_later_runs_update(workspace: Path, tmp_path: Path) -> None:
+    first = commented(workspace, tmp_path, "train: reach 263 -> 65")
+    assert "--method POST repos/acme/ml/issues/7/comments --field" in first[1]
+    assert first[2:] == ["<!-- kcheck . -->", "train: reach 263 -> 65"]
+    (tmp_path / "log").unlink()
+    again = commented(workspace, tmp_path, "train: reach 65 -> 263", "12\\n34\\n")
+    assert "--method PATCH repos/acme/ml/issues/comments/12 --field" in again[1]
+
+
+def test_a_long_comment_ends_at_a_whole_line(workspace: Path, tmp_path: Path) -> None:
+    lines = commented(workspace, tmp_path, "é" * 999 + "\n" + f"{'x' * 999}\n" * 99)
+    assert lines[-1] == "The rest is in the job summary."
+    assert {len(line) for line in lines[3:-2]} == {999}
+    assert sum(map(len, lines)) < 65_536
+
+
+def test_the_comment_input_writes_markdown_for_the_comment(echo: Path, workspace: Path) -> None:
+    file = workspace.parent / "runner temp" / "kcheck.md"
+    known = {"steps.install.outputs.kcheck": str(echo), "inputs.comment": "true"}
+    ran = run("check", workspace, known, STATUS="1")
+    assert ran.outputs == {"exit-code": "1", "comment-file": str(file)}
+    assert f"markdown={file}" in ran.text
 
 
 def test_action_runs_in_the_working_directory(echo: Path, workspace: Path) -> None:
