@@ -169,8 +169,13 @@ def _cell_of(name: str, place: Callable[[str], str] | None = None) -> str:
     return f'<a id="{own.text}"></a>' + link(own if place else Name(own.text), limit.INDEX)
 
 
-def _links(users: Iterable[Rule]) -> str:
-    return ", ".join(link(Name(one.name, rule_file(one)), limit.INDEX) for one in users)
+_MOST = 3
+"""Rules named beside a number in a table; `kcheck explain` and the page of the number name all."""
+
+
+def _links(users: Sequence[Rule]) -> str:
+    rest = [f"{len(users) - _MOST} more"] * (len(users) > _MOST)
+    return ", ".join([*(link(Name(one.name, rule_file(one)), limit.INDEX) for one in users[:_MOST]), *rest])
 
 
 def index(place: Callable[[str], str] = file_path) -> str:

@@ -382,3 +382,11 @@ def test_limits_list_the_rules_that_use_them() -> None:
         in pages["docs/limits/eks/pool.quota.md"]
     )
     assert "`pool-over-limit`" in pages["docs/limits/gke/pool.nodes.md"]
+
+
+@pytest.mark.slow
+def test_the_site_lists_every_page_and_the_output_of_examples(tmp_path: Path) -> None:
+    load_script("print-docs").site(tmp_path)
+    listed = re.findall(r'"([\w-]+\.md)"', (ROOT / "scripts/zensical.toml").read_text())
+    assert sorted(listed) == sorted(file.name for file in tmp_path.glob("*.md"))
+    assert "](examples.md)" in (tmp_path / "getting-started.md").read_text()
