@@ -172,7 +172,7 @@ def test_an_upper_bound_without_a_number_counts_as_a_share(folder: Path) -> None
     )
     write(folder, bound, story.cluster("b", 50, 100, first_limit="subnet", first_limit_at=50))
     lines = [line.split() for line in said(folder).splitlines() if "of 100 nodes" in line]
-    assert [line[:2] for line in lines] == [["30", "%"], ["50", "%"]]
+    assert [line[:3] for line in lines] == [["infra", "30", "%"], ["infra", "50", "%"]]
 
 
 # --- much to say
@@ -206,7 +206,7 @@ def test_clusters_built_alike_share_one_row(folder: Path) -> None:
     write(folder, *alike)
     text = said(folder)
     assert text.count("31 of 300 nodes") == 1
-    assert "declared at: infra: examples/0/main.tf:3 and 13 more like it" in text
+    assert "declared at: examples/0/main.tf:3 and 13 more like it" in text
 
 
 def test_lines_of_text_fit_a_terminal(told: Path, folder: Path) -> None:

@@ -136,7 +136,7 @@ def _finding(one: Row) -> Sequence[str]:
 
 # --- clusters and limits
 
-_STOPS = "#reached, nodes, #clusters, cluster, owner, >first limit, >to move it, >declared at"
+_STOPS = "repository, #reached, nodes, #clusters, cluster, owner, >first limit, >to move it, >declared at"
 
 
 def _stops_part(found: Numbers, most: int) -> Part:
@@ -161,9 +161,9 @@ def _called(mechanism: str) -> str:
 def _stop(one: Row) -> Sequence[str]:
     share = "?" if one.share is None else f"{int(100 * one.share)} %"
     name = f"{one.cluster} in {one.environment}" if one.environment else one.cluster
-    place = f"{one.repository}: {one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
+    place = f"{one.place}{f' and {one.clusters - 1:,} more like it' if one.clusters > 1 else ''}"
     count = number(one.clusters) if one.clusters > 1 else ""
-    return share, one.reach, count, name, one.owner, one.first_limit, one.move, place
+    return one.repository, share, one.reach, count, name, one.owner, one.first_limit, one.move, place
 
 
 _SHARED = "#of there is, limit, account, region, #needed, #there is, #clusters, >who takes most, >note"
