@@ -339,6 +339,12 @@ def test_one_manifest_can_be_read_from_stdin(write: Write) -> None:
     assert CliRunner().invoke(cli, ["check", "-"], input="").stderr.startswith("kcheck: nothing relevant here")
 
 
+def test_a_manifest_on_stdin_gets_the_advice_of_a_file() -> None:
+    text = JOB.replace("{template", "{paralelism: 3, template")
+    run = CliRunner().invoke(cli, ["check", "-", "--select", "unknown-field"], input=text)
+    assert "= fix (unsafe): rename paralelism to parallelism" in run.stdout
+
+
 JOB = """\
 apiVersion: batch/v1
 kind: Job

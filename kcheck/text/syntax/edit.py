@@ -128,7 +128,7 @@ def _syntax(source: Source) -> str:
         return "hcl"
     if source.path.endswith((*TERRAFORM, *VARIABLES)):
         return "json"
-    return "yaml" if source.path.endswith((*_YAML, ".json")) else ""
+    return "yaml" if source.path.endswith((*_YAML, ".json")) or source.path == "-" else ""
 
 
 def _sorted_out(
