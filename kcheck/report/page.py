@@ -75,6 +75,11 @@ class Code(NamedTuple):
 Block: TypeAlias = Title | Part | Prose | Facts | Point | Code
 
 
+def install(extra: str) -> str:
+    """Format the command that installs kcheck with an extra."""
+    return f"pip install 'kcheck[{extra}] @ {SOURCE}'"
+
+
 def rule_file(rule: Rule) -> str:
     """Return the file of a built-in rule, relative to the project's root."""
     return f"rules/{rule.group}/{rule.name}.yaml"

@@ -128,3 +128,14 @@ def test_the_draft_7_settings_schema_accepts_the_same_settings() -> None:
     assert list(validator.iter_errors(settings)) == []
     assert [error.validator for error in validator.iter_errors({"noodes": 1})] == ["additionalProperties"]
     assert schema["$id"] in (ROOT / "docs/settings.md").read_text()
+
+
+def test_every_hint_installs_an_extra_from_the_tag() -> None:
+    """kcheck is on no index, where `pip install 'kcheck[lsp]'` finds nothing, or what a stranger put there."""
+    hints = [
+        line
+        for path in (ROOT / "kcheck").rglob("*.py")
+        for line in path.read_text().splitlines()
+        if "pip install 'kcheck" in line
+    ]
+    assert [line.strip() for line in hints] == ["return f\"pip install 'kcheck[{extra}] @ {SOURCE}'\""]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from kcheck.commands import options
+from kcheck.report import page
 
 if TYPE_CHECKING:
     from kcheck.addons.editor.checker import Settings
 
-_MISSING = "the language server needs its libraries: pip install 'kcheck[lsp]'"
+_MISSING = f"the language server needs its libraries: {page.install('lsp')}"
 
 
 @click.command("lsp", cls=options.Command)
@@ -19,8 +20,8 @@ _MISSING = "the language server needs its libraries: pip install 'kcheck[lsp]'"
 def command(paths: tuple[str, ...]) -> None:
     """Serve an editor that speaks the Language Server Protocol, over stdin and stdout.
 
-    The editor starts this command and names the folders; the options are those of `kcheck check`. Needs the extra lsp:
-    pip install 'kcheck[lsp]'. Ends when the editor does.
+    The editor starts this command and names the folders; the options are those of `kcheck check`. Needs the extra lsp.
+    Ends when the editor does.
     """
     if paths:
         raise click.UsageError("the editor names the folders; leave out PATH")

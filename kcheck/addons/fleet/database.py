@@ -15,6 +15,7 @@ import os
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.report import page
 from kcheck.report.escape import defused, json_text, markdown, markdown_row, short
 from kcheck.report.layout import Column, Line, Table, Text
 from kcheck.text.control_characters import visible
@@ -53,7 +54,7 @@ def require(folder: str) -> None:
     try:
         import duckdb  # noqa: F401 - whoever needs it imports it again
     except ImportError as error:
-        raise ResultsError("kcheck fleet needs DuckDB: pip install 'kcheck[fleet]'") from error
+        raise ResultsError(f"kcheck fleet needs DuckDB: {page.install('fleet')}") from error
     path = os.path.abspath(folder)
     if "?" in path or "\\" in path.replace(os.sep, "/") or not path.isprintable():
         raise ResultsError(f"{folder}: DuckDB takes no path with a question mark, a backslash or a control character")

@@ -13,6 +13,7 @@ from kcheck.addons.fleet.checkout import Keys
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, EngineError, Kept, Outcome, Task
 from kcheck.config.config import today
+from kcheck.report import page
 from kcheck.terraform.copies import revision
 from kcheck.text.regex import regex
 
@@ -43,7 +44,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
         try:
             from kcheck.addons.fleet.engine import DaskEngine
         except ImportError as error:
-            raise EngineError("kcheck fleet needs Dask: pip install 'kcheck[fleet]'") from error
+            raise EngineError(f"kcheck fleet needs Dask: {page.install('fleet')}") from error
         return DaskEngine(scheduler, jobs)
 
     return start

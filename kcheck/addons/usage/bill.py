@@ -17,6 +17,7 @@ from kcheck.scale.usage.recording import HOUR, Recording
 from kcheck.scale.world import World
 from kcheck.text import bundled
 from kcheck.text.bundled import PROFILES
+from kcheck.text.text import grouped
 from kcheck.text.values import known
 
 By = Literal["owner", "team", "namespace", "job", "experiment"]
@@ -317,11 +318,8 @@ def _left(node: Amounts, taken: Mapping[str, float]) -> Amounts:
 
 
 def _unpriced(nodes: Iterable[Priced]) -> list[Unpriced]:
-    found: dict[str, list[float]] = {}
-    for one in nodes:
-        if one.price is None:
-            found.setdefault(one.machine, []).append(one.node.seconds / HOUR)
-    return [Unpriced(machine, len(hours), sum(hours)) for machine, hours in sorted(found.items())]
+    found = sorted(grouped((one for one in nodes if one.price is None), lambda one: one.machine).items())
+    return [Unpriced(machine, len(own), sum(one.node.seconds / HOUR for one in own)) for machine, own in found]
 
 
 # --- against the time before

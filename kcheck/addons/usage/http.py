@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from kcheck.report import page
 from kcheck.scale.usage import metrics
 from kcheck.scale.usage.recording import RecordingError
 from kcheck.text.regex import regex
@@ -97,7 +98,7 @@ class Server:
         try:
             import urllib3
         except ImportError as error:
-            raise HttpError("asking a Prometheus needs urllib3: pip install 'kcheck[usage]'") from error
+            raise HttpError(f"asking a Prometheus needs urllib3: {page.install('usage')}") from error
         self.access = access
         self._sleep = sleep
         self._pool = urllib3.PoolManager(1, ssl_context=_context(access) if access.url.startswith("https:") else None)

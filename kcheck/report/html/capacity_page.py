@@ -12,7 +12,7 @@ from kcheck.report.html import document
 from kcheck.report.html.document import Head, Picture, Section
 from kcheck.report.limit import age_lines
 from kcheck.scale import walls
-from kcheck.text.units import counted
+from kcheck.text.units import clipped, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -248,11 +248,7 @@ def _legend(groups: Sequence[list[Wall]], rungs: Sequence[Rung], target: int | N
 def _notes(rest: Sequence[list[Wall]], unknown: Sequence[str]) -> list[str]:
     notes = [f"and {counted(len(rest), 'more limit')} from {rest[0][0].number or 0:,} nodes on"] if rest else []
     if unknown:
-        listed = [_cut(f"?  {name}") for name in unknown[:_MOST_UNDRAWN]]
+        listed = [clipped(f"?  {name}", _LABEL - 3) for name in unknown[:_MOST_UNDRAWN]]
         more = len(unknown) - _MOST_UNDRAWN
         notes += ["Not known at how many nodes:", *listed, *([f"and {more:,} more"] if more > 0 else [])]
     return notes
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LABEL else f"{text[: _LABEL - 3].rstrip()}..."

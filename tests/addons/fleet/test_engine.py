@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from kcheck.addons.fleet.outcomes import EngineError, Task
 from kcheck.commands.cli import cli
+from kcheck.report.page import SOURCE
 from tests.addons.fleet.processes import IS_LINUX, checking, children, is_gone, slow, small, wait_for
 from tests.processes import free_ports
 
@@ -350,7 +351,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, module.__name__)
     result = CliRunner().invoke(cli, ["fleet", str(small(tmp_path / "a")), "-o", str(tmp_path / "out")])
-    assert (result.exit_code, "pip install 'kcheck[fleet]'" in result.stderr) == (2, True)
+    assert (result.exit_code, f"pip install 'kcheck[fleet] @ {SOURCE}'" in result.stderr) == (2, True)
 
 
 def test_the_pack_option_no_longer_exists(tmp_path: Path) -> None:

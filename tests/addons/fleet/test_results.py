@@ -22,6 +22,7 @@ from kcheck.addons.fleet.outcomes import Kept
 from kcheck.addons.fleet.results import columns, locked
 from kcheck.addons.fleet.tables import TABLES, Rows, SharedRow
 from kcheck.commands.cli import cli
+from kcheck.report.page import SOURCE
 from tests.addons.fleet import story
 from tests.addons.fleet.story import FIRST, SECOND, THIRD
 from tests.places import ROOT
@@ -362,6 +363,6 @@ def test_the_error_without_duckdb_names_the_extra(tmp_path: Path, monkeypatch: p
         result = CliRunner().invoke(cli, [*command, "-o", str(tmp_path / "out")])
         assert (result.exit_code, result.output) == (
             2,
-            "Error: kcheck fleet needs DuckDB: pip install 'kcheck[fleet]'\n",
+            f"Error: kcheck fleet needs DuckDB: pip install 'kcheck[fleet] @ {SOURCE}'\n",
         )
     assert not (tmp_path / "out").exists()

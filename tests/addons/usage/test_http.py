@@ -254,5 +254,5 @@ def test_request_headers_are_checked(text: str) -> None:
 
 def test_the_error_without_urllib3_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "urllib3", None)
-    with pytest.raises(HttpError, match=r"pip install 'kcheck\[usage\]'"):
+    with pytest.raises(HttpError, match=r"pip install 'kcheck\[usage\] @ git"):
         Server(Access("https://example.com"))
