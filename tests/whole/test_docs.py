@@ -390,3 +390,9 @@ def test_the_site_lists_every_page_and_the_output_of_examples(tmp_path: Path) ->
     listed = re.findall(r'"([\w-]+\.md)"', (ROOT / "scripts/zensical.toml").read_text())
     assert sorted(listed) == sorted(file.name for file in tmp_path.glob("*.md"))
     assert "](examples.md)" in (tmp_path / "getting-started.md").read_text()
+
+
+@pytest.mark.parametrize(("path", "term"), [("README.md", "**Wall**"), ("docs/getting-started.md", "*wall*")])
+def test_a_wall_is_defined_before_a_report_names_one(path: str, term: str) -> None:
+    text = (ROOT / path).read_text()
+    assert text.index(term) < text.index("the first wall is")
