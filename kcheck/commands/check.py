@@ -127,8 +127,8 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
     if format_ == "github":
         _summarize(report)
-    if format_ == "statistics":
-        printing.page(text.counts(report))
+    if format_ in ("concise", "statistics"):
+        printing.page(getattr(text, format_)(report))
     elif format_ != "text":
         printing.report(report.render(format_))
     elif is_relevant:

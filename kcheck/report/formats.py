@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
+from kcheck.report.layout import Text, plain
 from kcheck.text.findings import Finding, Severity, Undecided
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class Report(NamedTuple):
         if format not in FORMATS:
             raise ValueError(f"format {format}: expected one of {', '.join(FORMATS)}")
         module, function = _PLACES.get(format, (format, "render"))
-        text: str = getattr(import_module(f"kcheck.report.{module}"), function)(self)
-        return text
+        made: str | Text = getattr(import_module(f"kcheck.report.{module}"), function)(self)
+        return made if isinstance(made, str) else plain(made)
 
 
 _PLACES = {

@@ -307,12 +307,7 @@ def skipped_text(skipped: Skipped, more: int = 0) -> str:
     return f"{skipped.path}{line}: {skipped.reason}{like}{remedy}"
 
 
-def statistics(report: Report) -> str:
-    """Render `counts`."""
-    return plain(counts(report))
-
-
-def counts(report: Report) -> Text:
+def statistics(report: Report) -> Text:
     """Count findings per rule, the most frequent first, with worst severity and fixes."""
     by_rule = grouped(report.findings, lambda finding: finding.rule)
     rows = [_counts(name, by_rule[name]) for name in sorted(by_rule, key=lambda name: (-len(by_rule[name]), name))]
@@ -327,13 +322,16 @@ def _counts(name: str, findings: list[Finding]) -> tuple[str, ...]:
     return f"{len(findings):,}", name, worst, fixes
 
 
-def concise(report: Report) -> str:
+def concise(report: Report) -> Text:
     """Render each finding as `path:line:column: severity rule: message`, then the closing lines."""
     report, fixable = folded(report), report.findings
-    return plain(map(Line, (*map(_concise_line, report.findings), *(() if report.quiet else closing(report, fixable)))))
+    end = () if report.quiet else map(Line, closing(report, fixable))
+    return (*map(_concise_line, report.findings), *end)
 
 
-def _concise_line(finding: Finding) -> str:
+def _concise_line(finding: Finding) -> Line:
     end = f" (and {len(finding.parts) - 1:,} more)" if finding.parts else ""
     end += f" [{finding.fix.safety} fix]" if finding.fix else ""
-    return f"{finding.span.exact_location}: {finding.severity.word} {finding.rule}: {finding.message}{end}"
+    severity = finding.severity
+    parts = ": ", (severity.word, _STYLES[severity]), " ", (finding.rule, "bold"), f": {finding.message}{end}"
+    return replace(line(finding.span.exact_location, *parts), is_code=True)

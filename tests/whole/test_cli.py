@@ -378,3 +378,12 @@ def test_findings_below_the_minimum_severity_are_hidden(write: Write) -> None:
 def test_python_runs_kcheck_as_a_module() -> None:
     run = subprocess.run([sys.executable, "-m", "kcheck", "--version"], capture_output=True, text=True, check=True)
     assert run.stdout == f"kcheck, version {__version__}\n"
+
+
+def test_concise_findings_have_colours_and_stay_on_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"a.yaml": JOB})
+    plain = CliRunner().invoke(cli, ["check", "--format", "concise", "--info", "-q"]).stdout
+    monkeypatch.setenv("COLUMNS", "60")
+    drawn = CliRunner().invoke(cli, ["--color", "always", "check", "--format", "concise", "--info", "-q"]).stdout
+    assert "\x1b[1;33mwarning\x1b[0m" in drawn
+    assert re.sub(r"\x1b\[[\d;]*m", "", drawn) == plain
