@@ -117,6 +117,7 @@ on:
 permissions:
   contents: read
   security-events: write # for the results under Security
+  pull-requests: write # for the comment on what changes
 
 jobs:
   kcheck:
@@ -130,6 +131,7 @@ jobs:
         with:
 {own}          diff-base: origin/${{{{ github.base_ref }}}} # only new findings fail
           sarif: true
+          comment: true
 """
 
 

@@ -459,14 +459,14 @@ def test_the_generated_workflow_is_valid_for_github(write: Write) -> None:
     """It has only keys that GitHub knows, actions pinned to a commit, and no expression in a script."""
     data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
-    assert data["permissions"] == {"contents": "read", "security-events": "write"}
+    assert data["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
     assert {"**/*.tf", "**/*.tfvars", "**/*.yaml"} <= set(data[True]["pull_request"]["paths"])
     (job,) = data["jobs"].values()
     assert set(job) == {"runs-on", "steps"}
     checkout, check = job["steps"]
     assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
     assert check["uses"] == f"kcheck/kcheck@v{__version__}"
-    assert check["with"] == {"diff-base": "origin/${{ github.base_ref }}", "sarif": True}
+    assert check["with"] == {"diff-base": "origin/${{ github.base_ref }}", "sarif": True, "comment": True}
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     assert set(check["with"]) <= set(action["inputs"])
 
