@@ -114,14 +114,15 @@ on:
   pull_request:
     paths:
 {listed}
-permissions:
-  contents: read
-  security-events: write # for the results under Security
-  pull-requests: write # for the comment on what changes
+permissions: {{}}
 
 jobs:
   kcheck:
     runs-on: ubuntu-latest
+    permissions:
+      contents: read
+      security-events: write # for the results under Security
+      pull-requests: write # for the comment on what changes
     steps:
       - uses: {CHECKOUT}
         with:

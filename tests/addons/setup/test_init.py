@@ -459,10 +459,11 @@ def test_the_generated_workflow_is_valid_for_github(write: Write) -> None:
     """It has only keys that GitHub knows, actions pinned to a commit, and no expression in a script."""
     data = yaml.safe_load(hook_and_job.workflow(""))
     assert set(data) == {"name", True, "permissions", "jobs"}  # `on` is true in YAML 1.1
-    assert data["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
+    assert data["permissions"] == {}
     assert {"**/*.tf", "**/*.tfvars", "**/*.yaml"} <= set(data[True]["pull_request"]["paths"])
     (job,) = data["jobs"].values()
-    assert set(job) == {"runs-on", "steps"}
+    assert set(job) == {"runs-on", "permissions", "steps"}
+    assert job["permissions"] == {"contents": "read", "security-events": "write", "pull-requests": "write"}
     checkout, check = job["steps"]
     assert checkout["with"] == {"fetch-depth": 0, "persist-credentials": False}
     assert check["uses"] == f"kcheck/kcheck@v{__version__}"
