@@ -57,7 +57,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "pod_addresses": numbers["terway.least_pod_addresses"].number
         + settings(intent.cloud)["terway.idle_pool"].number, "node_addresses": _node_addresses(intent),
         "no_quota": _no_quota(intent), "pull_minutes": _pull_minutes(intent), "refused": _refused(intent),
-        "price_cap": "" if intent.price_cap is None else _money(intent.price_cap), "registry": _registry(intent),
+        "price_cap": "" if intent.price_cap is None else intent.cap, "registry": _registry(intent),
         "docker_hub": intent.registry.partition("/")[0] if _registry(intent) else "", "hub_images": _hub_images(intent),
         "mainland": re.fullmatch(str(usual["registry.mainland"]), intent.region) is not None, "cpfs": files,
         "parallel_regions": _regions(str(usual["storage.parallel"])),
@@ -147,11 +147,6 @@ def _engine(pools: list[Pool]) -> str:
     few = len(pools) <= numbers["autoscaler.pools"].number
     small = max(pool.nodes for pool in pools) <= numbers["autoscaler.nodes"].number
     return "small" if few and small else "large"
-
-
-def _money(mills: int) -> str:
-    """Format thousandths of a currency as a decimal number."""
-    return f"{mills / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 class Registry(NamedTuple):

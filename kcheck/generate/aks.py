@@ -103,17 +103,12 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "cap_is_low": any((intent.price_cap or one.mills) < one.mills for one in prices),
         "nap_zones": [jobs.zone(intent, zone) for zone in intent.zones],
         "refused": f"kubenet stops being supported on AKS on {ended.ends}" if intent.mode == "kubenet" else "",
-        "accelerated": intent.gpus > 0, "gpus_after": _driver(intent), "dns_ladder": dns_ladder(dns_replicas(intent)),
+        "accelerated": intent.gpus > 0, "gpus_after": jobs.interfaces(intent).number > 0,
+        "dns_ladder": dns_ladder(dns_replicas(intent)),
         "provisioning_class": PROVISIONING if intent.autoscaler == "managed" and (whole or not fabric) else "",
-        "charts": not private, **_FLAGS,
+        "charts": not private, "node_local_dns": False, "dns_autoscaler": False,
+        "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
     }  # fmt: skip
-
-
-_FLAGS: dict[str, object] = {
-    "node_local_dns": False,
-    "dns_autoscaler": False,
-    "spot_taint": {"key": _SPOT_KEY, "value": _SPOT, "effect": "NoSchedule"},
-}
 
 
 def _nat(region: str, nodes: int) -> dict[str, object]:
@@ -208,14 +203,6 @@ def _topology(machine: str) -> _Topology | None:
     """Return a VM size's topology for NCCL; None if the machine exposes it or none is published."""
     topologies: list[_Topology] = load_own("aks", "topologies")["topologies"]
     return next((one for one in topologies if machine.removeprefix("Standard_") in one["machines"]), None)
-
-
-def _driver(intent: Intent) -> dict[str, str] | None:
-    """Return the label that nodes get when the InfiniBand driver is loaded, and the reason to wait for it."""
-    if not jobs.interfaces(intent).number:
-        return None
-    label, reason = recommended.values("aks")["infiniband.loaded"], recommended.reasons("aks")["infiniband.loaded"]
-    return {"label": str(label), "value": "false", "reason": reason}
 
 
 def lustre(intent: Intent) -> FileSystem | None:

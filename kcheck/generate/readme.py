@@ -15,6 +15,7 @@ from kcheck.generate import recommended
 from kcheck.generate.intent import Intent
 from kcheck.generate.pools import system_nodes
 from kcheck.model import Cluster, Surge
+from kcheck.report import simulation
 from kcheck.report.capacity import month_text, summary_sentence
 from kcheck.scale import money, quotas, walls
 from kcheck.scale.growth import surge_nodes
@@ -130,27 +131,35 @@ _MOST_NODES = 5000
 """Maximum job size to simulate for a README: this many nodes take 2.6 seconds."""
 
 
+class StartPhase(NamedTuple):
+    """Phase of paid time, in durations of the work, with its cost, its cause and how to set it."""
+
+    title: str
+    times: str
+    cost: str
+    cause: str
+    way: ProfileValue
+
+
 class Start(NamedTuple):
     """Ranges over all draws: minutes until the last node is gone, paid node-hours, durations of the work.
 
-    `phases` are durations with their cause; `fixed` are durations that no setting changes.
+    `fixed` are durations that no setting changes.
     """
 
     minutes: str
     node_hours: str
     times: str
-    phases: list[tuple[str, str, str]]
+    phases: list[StartPhase]
     fixed: str
 
 
 class StartPrice(NamedTuple):
-    """Job of `work` minutes on all nodes, started as a whole or by pod; `ways` set its phases."""
+    """Job of `work` minutes on all nodes, started as a whole or by pod."""
 
-    nodes: int
     work: int
     whole: Start
     single: Start
-    ways: dict[str, ProfileValue]
 
 
 def start_price(world: World, intent: Intent) -> StartPrice | None:
@@ -164,19 +173,22 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
     usual, own_ways = recommended.entries(intent.cloud), found.case.settings.karpenter * "karpenter_"
     ways = {name: usual.get(f"{own_ways}phase.{name}", usual[f"phase.{name}"]) for name in PHASES}
     whole, single = (_start(found, ways, gang=gang) for gang in (True, False))
-    if whole is None or single is None:
-        return None
-    return StartPrice(intent.nodes, scenario.DURATION // 60, whole, single, ways)
+    return StartPrice(scenario.DURATION // 60, whole, single) if whole and single else None
 
 
 def _start(found: Scenario, ways: dict[str, ProfileValue], *, gang: bool) -> Start | None:
     """Simulate a job with or without gang start; None if a run does not finish."""
-    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)), written={})
+    names = {field: pair[:1] for field, pair in found.written.items()}
+    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)), written=names)
     ran = results.run_scenario(own)
     if not all(one.summary.finished for one in ran.runs):
         return None
     why, work = results.deciding_factors(ran), own.case.work / 3600
-    phases = [(name, _times(ran.part([name]).node_hours, work), why[name]) for name in PHASES]
+    hours = [_times(ran.part([name]).node_hours, work) for name in PHASES]
+    phases = [
+        StartPhase(simulation.NAMES[name], times, simulation.part_cost(ran, [name]), why[name], ways[name])
+        for name, times in zip(PHASES, hours, strict=True)
+    ]
     minutes = results.range_of(seconds / 60 for seconds in ran.total)
     fixed = ran.part([name for name in PHASES if not ways[name].value]).node_hours
     return Start(_text(minutes), _text(ran.node_hours), _times(ran.node_hours, work), phases, _times(fixed, work))

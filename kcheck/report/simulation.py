@@ -1,6 +1,6 @@
 """Simulated runs as text with a chart, and as JSON."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import ceil, inf
 from typing import NamedTuple
 
@@ -24,8 +24,9 @@ from kcheck.scale.simulate.scenario import Scenario
 from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
 
 NAMES = {
-    "boot": "booting", "wait": "waiting for its pod", "work": "work", "idle": "idle until it may go",
-    "queue": "waiting for its deletion", "delete": "being deleted",
+    "boot": "booting", "pull": "pulling images", "turn": "waiting for its turn to start",
+    "wait": "waiting for the last node", "work": "work", "timer": "idle until its timer starts",
+    "idle": "idle until it may go", "queue": "waiting for its deletion", "delete": "being deleted",
 }  # fmt: skip
 """Names of the phases of paid time."""
 
@@ -195,13 +196,13 @@ def _paid(outcome: SimulationResult) -> str:
 
 def part_text(outcome: SimulationResult, name: str) -> str:
     """Format the time and cost of a part."""
-    spent = part_cost(outcome, name)
+    spent = part_cost(outcome, PARTS[name])
     return f"{PART_NAMES[name]}: {hours_text(outcome.part(PARTS[name]).node_hours)}{f', {spent}' if spent else ''}"
 
 
-def part_cost(outcome: SimulationResult, name: str) -> str:
-    """Format the cost of a part; empty without prices."""
-    found = outcome.part(PARTS[name]).dollars
+def part_cost(outcome: SimulationResult, phases: Sequence[str]) -> str:
+    """Format the cost of some phases; empty without prices."""
+    found = outcome.part(phases).dollars
     return "" if found is None else money_text(found)
 
 

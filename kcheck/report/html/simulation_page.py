@@ -84,7 +84,8 @@ def _costs(outcome: SimulationResult) -> list[Number]:
     work = outcome.part(PARTS["work"]).node_hours
     for part in ("idle", "start"):
         own = outcome.part(PARTS[part]).node_hours
-        name, cost, took = simulation.PART_NAMES[part], simulation.part_cost(outcome, part), simulation.hours_text(own)
+        name, cost = simulation.PART_NAMES[part], simulation.part_cost(outcome, PARTS[part])
+        took = simulation.hours_text(own)
         found.append(Number(cost or took, f"{name}: {took}" if cost else name, is_bad=own.most > work.most))
     return found
 
@@ -107,9 +108,8 @@ def _phases(outcome: SimulationResult) -> dict[str, object]:
     for part, phases in PARTS.items():
         for phase in phases:
             name = document.markup("phase.html", part=part, name=simulation.NAMES[phase])
-            own = outcome.part((phase,))
-            hours = simulation.hours_text(own.node_hours).removesuffix(" node-hours")
-            spent = [] if own.dollars is None else [simulation.money_text(own.dollars)]
+            hours = simulation.hours_text(outcome.part((phase,)).node_hours).removesuffix(" node-hours")
+            spent = filter(None, [simulation.part_cost(outcome, (phase,))])
             rows.append((name, f"{simulation.share(outcome, phase):.1f}", hours, *spent, causes[phase]))
     head = ("a node is", "minutes, on average", "node-hours", *(["cost"] if priced else []), "decided by")
     return {"head": head, "rows": rows}
@@ -278,7 +278,7 @@ def _name(
     outcome: SimulationResult, part: str, below: Sequence[float], above: Sequence[float], most: int
 ) -> tuple[tuple[str, ...], float, int]:
     """Return an area's name, with its cost if that fits, and its position; empty if too small."""
-    name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, part)
+    name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, PARTS[part])
     word = name.partition(" ")[0]
     for words in ((name, spent), (f"{name} {spent}",), (word, spent), (name,), (word,)):
         high, wide = _LINE * len(words) + 4, _LETTER * max(map(len, words)) / _PHONE * _COLUMNS

@@ -228,9 +228,9 @@ class Event(Struct, frozen=True):
     nodes: int
 
 
-PHASES = ("boot", "wait", "work", "idle", "queue", "delete")
-"""Phases of a node's paid time: until it is ready, until its pod runs, work, idle until it may go, waiting for its
-deletion, being deleted.
+PHASES = ("boot", "pull", "turn", "wait", "work", "timer", "idle", "queue", "delete")
+"""Phases of a node's paid time: until it is ready, pulling images, held up by the rate at which pods start, waiting for
+a gang's last node, work, idle until its timer starts, until that ends, waiting for its deletion, being deleted.
 """
 
 

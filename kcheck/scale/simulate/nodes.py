@@ -44,20 +44,18 @@ class Node:
             self._mark = now
 
     def rest(self, now: float, unneeded_time: float) -> None:
-        """Add the empty time since the last call: idle, then, after `unneeded_time`, waiting for deletion."""
-        if self.since < NEVER:
-            self.spend("idle", min(now, self.since + unneeded_time))
-            self.spend("queue", now)
-            self.since = NEVER
-        else:
-            self.spend("idle", now)
+        """Add the empty time since the last call: before its timer, until that ends, waiting for deletion."""
+        self.spend("timer", min(now, self.since))
+        self.spend("idle", min(now, self.since + unneeded_time))
+        self.spend("queue", now)
+        self.since = NEVER
 
     def close(self, now: float, unneeded_time: float) -> None:
         """Add the last phase of a machine that outlives the run."""
         if self.tainted < NEVER:
             self.spend("delete", now)
         elif self.pod is not None:
-            self.spend("wait" if self.pod.working == NEVER else "work", now)
+            self.spend(self.pod.phase, now)
         elif self.ready == NEVER:
             self.spend("boot", now)
         else:
@@ -177,13 +175,15 @@ class Fleet(Struct):
 class Pod:
     """Pod with its creation time; `life` counts restarts, `left` the pods still to run in its place.
 
-    It works since `working`; NEVER if it does not.
+    It works since `working`; NEVER if it does not. Its node is in a `phase`. Until its own start, no pod waited for its
+    turn during `free` seconds.
     """
 
-    __slots__ = ("created", "done", "left", "life", "node", "work", "working")
+    __slots__ = ("created", "done", "free", "left", "life", "node", "phase", "work", "working")
 
     def __init__(self, work: Work, left: int) -> None:
-        self.work, self.left = work, left
+        self.work, self.left, self.phase = work, left, "pull"
+        self.free = 0.0
         self.created = 0.0
         self.life = 0
         self.node: Node | None = None

@@ -32,7 +32,7 @@ class Pods:
         self._coming: deque[float] = deque()
         self._create = Client(case.cloud.create_rate, case.cloud.create_burst)
         self._schedule = Client(case.cloud.schedule_rate, 1)
-        self._next_start = self._limited_until = 0.0
+        self._next_start = self._limited_until = self._held_up = self._held_until = 0.0
         self._pulled: deque[float] = deque()
         self._free = [fleet.idle, fleet.unneeded, *(group.kept for group in fleet.groups)]
         self._queues = {queue.name: queue for queue in case.queues}
@@ -186,7 +186,7 @@ class Pods:
     def _bind(self, now: float, node: Node, pod: Pod) -> None:
         self.fleet.busy += 1
         pod.node, node.pod = node, pod
-        job = pod.work.job
+        pod.phase, job = "pull", pod.work.job
         if job in node.images:
             self._later(now, self._started, pod, pod.life)
         else:
@@ -198,12 +198,20 @@ class Pods:
         self.awaited -= 1
         if pod.life != life:
             return
-        begin = max(now, self._next_start)
-        if self.case.pulls:
-            begin = max(begin, self._pull(begin))
-            self.refused += now < self._limited_until
+        turn = max(now, self._next_start)
+        begin = self._pull(turn) if self.case.pulls else turn
+        self.refused += now < self._limited_until
         self._next_start = begin + self._pod_gap
+        if begin == turn:
+            pod.place.spend("pull", now)
+            pod.phase = "turn"
+            self._held_up += max(0.0, begin - max(now, self._held_until))
+            self._held_until = max(begin, self._held_until)
         self._later(begin, self._started, pod, life)
+
+    def _held_up_before(self, now: float) -> float:
+        """Return the seconds before now in which some pod waited for its turn, each counted once."""
+        return self._held_up - max(0.0, self._held_until - now)
 
     def _pull(self, now: float) -> float:
         """Return when the registry serves the next pod's images."""
@@ -223,7 +231,9 @@ class Pods:
         self.awaited -= 1
         if pod.life != life:
             return
-        work = pod.work
+        work, node = pod.work, pod.place
+        node.spend(pod.phase, now)
+        pod.phase, pod.free = "wait", now - self._held_up_before(now)
         work.started += 1
         self.last_start = now
         together = work.job.gang
@@ -232,8 +242,9 @@ class Pods:
         work.first_start = min(work.first_start, now)
         pods = work.pods if together else [pod]
         for one in pods:
+            one.place.spend("turn", one.free + self._held_up_before(now))
             one.place.spend("wait", now)
-            one.working = now
+            one.working, one.phase = now, "work"
         seconds = work.job.duration * max([one.left for one in pods])
         self._later(now + seconds, self._finish, [(one, one.life) for one in pods])
 
@@ -269,7 +280,7 @@ class Pods:
         node = pod.place
         self.fleet.busy -= 1
         pod.node = node.pod = None
-        node.spend("wait" if pod.working == NEVER else "work", now)
+        node.spend(pod.phase, now)
         return node
 
     def _stop(self, now: float, work: Work, pods: list[Pod], *, again: bool = False) -> None:

@@ -18,7 +18,8 @@ from kcheck.text.units import counted, rough
 _IDLE = {False: "scale-down-unneeded-time", True: "consolidateAfter"}
 _GIVEN_UP = {False: "max-node-provision-time", True: "Karpenter's own limit"}
 _PULLS = "the registry's pull limit"
-PARTS = {"start": ("boot", "wait"), "work": ("work",), "idle": ("idle", "queue", "delete")}
+_BACKOFF = "initial-node-group-backoff-duration"
+PARTS = {"start": PHASES[:4], "work": PHASES[4:5], "idle": PHASES[5:]}
 """Phases of a node in three parts: before its pod works, while it does, and after."""
 
 
@@ -125,14 +126,17 @@ def run_scenario(scenario: Scenario, run: Callable[[Case], Run] = simulate) -> S
 def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
     """Describe what decides the length of each phase of the paid time."""
     case, run = outcome.case, outcome.middle
-    held, job = run.summary.held, case.job
+    job = case.job
     calls = f", after calls of {case.cloud.delete_call:g} s one after the other" if case.cloud.serial else ""
     stays = "the size of the pools" if case.is_static else ""
     waves = f", {-(-job.runs // max(1, job.pods)):,} on a node one after the other" if job.parallel else ""
     return {
-        "boot": _boot(case, held),
+        "boot": f"machines are ready about {minutes(case.cloud.boot)} after they start",
+        "pull": _PULLS if run.summary.held.get(_PULLS, 0) >= 1 else f"{minutes(case.cloud.pull)} to pull the image",
+        "turn": f"{case.cloud.pod_rate:g} pods start per second{', and all wait for the last one' * job.gang}",
         "wait": _wait(outcome),
         "work": f"{case.job.duration / 60:,g} min each{waves or ' once all run' * job.gang}",
+        "timer": stays or _timer(outcome),
         "idle": stays or _setting(outcome, "unneeded_time", _IDLE[case.settings.karpenter]),
         "queue": stays or _queue(outcome),
         "delete": f"the cloud takes {minutes(case.cloud.delete_latency)} to stop a machine{calls}",
@@ -140,45 +144,36 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
 
 
 def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
-    """Return a setting with its value, under the name and at the place that it has in the code."""
-    name, *place = _written(outcome, field, flag)
-    return " ".join((name, minutes(getattr(outcome.case.settings, field)), *(f"({where})" for where in place)))
-
-
-def _place(outcome: SimulationResult, field: str, flag: str) -> str:
-    return ", ".join(_written(outcome, field, flag))
-
-
-def _written(outcome: SimulationResult, field: str, flag: str) -> tuple[str, ...]:
-    """Return a setting's name and place in the code; values of a chart have no name for it."""
+    """Return a setting with name, value and place as in the code, or under the name of its flag."""
     name, *place = outcome.scenario.written.get(field, (flag,))
-    return name or flag, *place
-
-
-def _boot(case: Case, held: dict[str, float]) -> str:
-    boots = f"machines are ready about {minutes(case.cloud.boot)} after they start"
-    failed = held.get("initial-node-group-backoff-duration", 0)
-    return f"{boots}; pools skipped for {minutes(failed)} after a failure" if failed >= 1 else boots
+    value = getattr(outcome.case.settings, field)
+    text = f"{value:,}" if field == "bulk_delete" else minutes(value)
+    return " ".join((name or flag, text, *(f"({where})" for where in place)))
 
 
 def _wait(outcome: SimulationResult) -> str:
-    """Describe what a node waits for: the registry, the last node of a gang, or its pod."""
+    """Describe how long a gang waits for its last node, and for a machine that never joins."""
     case, run = outcome.case, outcome.middle
-    if run.summary.held.get(_PULLS, 0) >= 1:
-        return _PULLS
-    readies = sorted(run.readies)
-    starting = case.pods / case.cloud.pod_rate if case.cloud.pod_rate else 0
-    half, last = (readies[len(readies) // 2], readies[-1]) if readies else (0, 0)
+    readies = sorted(run.readies) or [0]
+    if not any(job.gang for job in case.jobs):
+        return "pods do not wait for each other"
+    half, last = minutes(readies[len(readies) // 2]), minutes(readies[-1])
+    late = f"all wait for the last node, ready after {last}; half of them are after {half}"
     lost = sum(any(event.what == "never joined" for event in one.events) for one in outcome.runs)
-    if case.job.gang and (lost or last - half > max(starting, case.cloud.pull)):
-        late = f"all wait for the last node, ready after {minutes(last)}; half of them are after {minutes(half)}"
-        draws = f" in {lost:,} of {len(outcome.runs):,} draws" if lost < len(outcome.runs) else ""
-        flag = _place(outcome, "provision_time", _GIVEN_UP[case.settings.karpenter])
-        limit = f"{minutes(case.settings.provision_time)} ({flag}){draws}"
-        return f"{late}; a machine that never joins is abandoned after {limit}" if lost else late
-    pulls = f"{minutes(case.cloud.pull)} to pull the image"
-    starts = f"{case.cloud.pod_rate:g} pods start per second" if starting > case.cloud.pull else pulls
-    return f"{starts}, and all wait for the last one" if case.job.gang else starts
+    if not lost:
+        return late
+    draws = f" in {lost:,} of {len(outcome.runs):,} draws" if lost < len(outcome.runs) else ""
+    failed = run.summary.held.get(_BACKOFF, 0)
+    then = f", then its pool is skipped by {_BACKOFF} for {minutes(failed)}" if failed >= 1 else ""
+    limit = _setting(outcome, "provision_time", _GIVEN_UP[case.settings.karpenter])
+    return f"{late}; a machine that never joins is abandoned by {limit}{draws}{then}"
+
+
+def _timer(outcome: SimulationResult) -> str:
+    """Describe what delays the timers of empty nodes: a batch limits their number, else loops start them."""
+    settings = outcome.case.settings
+    few = f"few nodes have a timer at once, by {_setting(outcome, 'bulk_delete', settings.batch_flag)}"
+    return few if "timers" in outcome.middle.summary.bound else "the autoscaler's next loop starts it"
 
 
 def _queue(outcome: SimulationResult) -> str:
@@ -194,8 +189,7 @@ def _queue(outcome: SimulationResult) -> str:
     gap = pause + cloud.loop + cloud.loop_per_node * case.pods
     if settings.modern:  # a batch waits until the calls of the one before have returned
         gap = max(gap, settings.taint_delay + cloud.delete_call)
-    flag = _place(outcome, "bulk_delete", settings.batch_flag)
-    batches = f"{counted(settings.bulk_delete, 'node')} at a time ({flag}), about every {gap:.0f} s"
+    batches = f"{_setting(outcome, 'bulk_delete', settings.batch_flag)}, a batch about every {gap:.0f} s"
     rates = {batches: settings.bulk_delete / gap if gap else inf}
     if settings.client_qps:
         requests = cloud.taint_requests + cloud.event_requests

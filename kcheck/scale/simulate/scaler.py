@@ -27,8 +27,8 @@ class Step(NamedTuple):
 class Scaler:
     """Autoscaler of a run. `hold` records which setting delayed it, and for how long.
 
-    `bound` are the settings, bulk_delete and max_unready_nodes, whose increase would have changed its actions. `totals`
-    are node limits by name. Pools have deadlines only if it `has_requests`.
+    `bound` are the settings, bulk_delete and max_unready_nodes, whose increase would have changed its actions, and
+    "timers" if a batch limited those. `totals` are node limits by name. Pools have deadlines only if it `has_requests`.
     """
 
     def __init__(self, case: Case, fleet: Fleet, hold: Callable[[str, float], None]) -> None:
@@ -266,7 +266,7 @@ class Scaler:
             loops = int(settings.unneeded_time / self.shortest) if self.shortest not in (0, NEVER) else 0
             number = max(0, min(there + 2 * batch, batch * max(1, loops) + batch) - there)
             if number < len(fleet.idle):
-                self.bound.add("bulk_delete")
+                self.bound |= {"bulk_delete", "timers"}
         for _ in range(min(number, len(fleet.idle))):
             node = fleet.idle.popleft()
             node.since = now

@@ -67,7 +67,7 @@ class Scenario(Struct, frozen=True):
     wall: Wall | None = None
     risk: str = ""
     idle: Bill = Bill((), ())
-    written: dict[str, tuple[str, str]] = {}
+    written: dict[str, tuple[str, ...]] = {}
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -247,7 +247,7 @@ def _delays(
     return settings, notes, parameters.with_measured(world.config, cluster, cloud, quick)
 
 
-def _written(world: World, cluster: Cluster, karpenter: list[NodePool]) -> dict[str, tuple[str, str]]:
+def _written(world: World, cluster: Cluster, karpenter: list[NodePool]) -> dict[str, tuple[str, ...]]:
     """Return name and place of the settings of a run that the code has."""
     own = world.autoscaling.autoscaler(cluster)
     fields = ("unneeded_time", "bulk_delete", "provision_time", "delay_after_add") if own and not karpenter else ()

@@ -25,7 +25,7 @@ def simulated(case: Case) -> _Simulation:
 
 def start(node: Node) -> float:
     """Return when the pod of a node began to work."""
-    return node.ready + node.spent["wait"]
+    return node.ready + sum(node.spent[phase] for phase in ("pull", "turn", "wait"))
 
 
 def as_events(run: _Simulation, *, new_api: bool = False) -> str:

@@ -129,6 +129,39 @@ def test_traced_phases_add_up_to_the_paid_time(one: Case) -> None:
         assert summary.phases[phase] == pytest.approx(sum(use.phases[phase] for use in summary.uses))
 
 
+def gang_case(nodes: int, **changed: float) -> Case:
+    one = case(nodes, cloud=replace(IDEAL, pull=10, **changed), unneeded_time=60, bulk_delete=1000, client_qps=0)
+    return replace(one, job=replace(one.job, gang=True))
+
+
+def test_a_gang_waits_for_pods_in_a_queue_and_not_for_nodes_that_are_ready() -> None:
+    phases = simulate(gang_case(100, pod_rate=1)).summary.phases
+    assert phases["pull"] == pytest.approx(100 * 10)
+    assert phases["turn"] == pytest.approx(100 * 99)  # until the last of them starts
+    assert phases["wait"] == pytest.approx(0, abs=1e-3)
+
+
+def test_a_gang_waits_for_a_late_node_once_no_pod_waits_for_its_turn() -> None:
+    """A second queue forms when the nodes come that replace the ones that never joined."""
+    on_time, late = simulate(gang_case(100)).summary, simulate(gang_case(100, lost=0.05)).summary
+    assert on_time.phases["turn"] + on_time.phases["wait"] == pytest.approx(0, abs=1e-3)
+    assert late.phases["wait"] > 90 * 900  # the time until they are given up
+    both = simulate(gang_case(100, lost=0.05, pod_rate=1)).summary
+    assert both.phases["turn"] > 100 * 90
+    assert both.phases["turn"] + both.phases["wait"] == pytest.approx(late.phases["wait"], rel=0.05)
+
+
+@given(one=runs)
+@slow
+def test_no_node_is_idle_for_longer_than_its_timer(one: Case) -> None:
+    summary, spans = simulate(one).summary, trace(one)
+    assert (
+        max((span.end - span.begin for span in spans if span.phase == "idle"), default=0)
+        <= one.settings.unneeded_time + 1e-6
+    )
+    assert summary.phases["wait"] == 0  # as the pods do not wait for each other
+
+
 def test_every_node_pays_at_least_the_minimum_billed_time() -> None:
     short = case(5, 1, cloud=replace(CLOUD, least_paid=3600), unneeded_time=0, delay_after_add=0)
     assert simulate(short).summary.paid >= 5 * 3600

@@ -465,7 +465,7 @@ resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
 def test_simulation_settings_show_their_name_and_place(write: Write) -> None:
     text = "\n".join(lines(write, job("one", spec(8, 8)), cluster=PROFILE))
     assert "idle until it may go: scale_down_unneeded 3 min (main.tf:7)" in text
-    assert "waiting for its deletion: 2 nodes at a time (empty_bulk_delete_max, main.tf:8), about every " in text
+    assert "waiting for its deletion: empty_bulk_delete_max 2 (main.tf:8), a batch about every " in text
     text = "\n".join(
         lines(write, job("one", spec(8, 8)), cluster=re.sub(r"auto_scaler_profile \{[^}]*\}", "", PROFILE))
     )
