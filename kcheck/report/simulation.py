@@ -107,9 +107,11 @@ def run_summary(outcome: SimulationResult) -> Iterator[str]:
 def _monthly(outcome: SimulationResult) -> Iterator[str]:
     """Yield the monthly cost: all runs of a schedule, and everything else."""
     case, spent = outcome.case, outcome.dollars
-    runs = sum(one.runs * one.duration * MONTH / one.period for one in case.jobs) / case.work
+    pairs = list(zip(case.jobs, outcome.middle.summary.jobs, strict=True))
+    skips = [_at_once(one, times) if one.concurrency == "Forbid" else 1 for one, times in pairs]
+    work = sum(one.runs * one.duration / one.period / skip for one, skip in zip(case.jobs, skips, strict=True))
+    runs = work * MONTH / case.work
     if runs >= 1 and spent is not None and not case.is_static:
-        pairs = zip(case.jobs, outcome.middle.summary.jobs, strict=True)
         nodes = sum(one.pods * (_at_once(one, times) if one.concurrency == "Allow" else 1) for one, times in pairs)
         most = min(nodes, sum(pool.most for pool in case.pools)) * MONTH / 3600
         costs = [(cost * runs, cost * most / hours) for cost, hours in zip(spent, outcome.node_hours, strict=True)]

@@ -394,16 +394,24 @@ def test_the_shortest_time_between_two_starts_is_found(schedule: str, hours: flo
 def test_runs_that_overlap_share_their_nodes_in_a_month(write: Write) -> None:
     """By hand: 4 or 12 nodes, of at most 10, x 730 h x $29.98.
 
-    separately, 8,760 runs of 1.7 node-hours cost more.
+    separately, 8,760 runs of 1.7 node-hours cost more. Of three starts, Forbid skips two.
     """
-    end = " for 8,760 runs of the schedule, whose nodes pass from one to the next"
-    for concurrency, dollars in (("Allow", 10 * 730 * 29.98), ("Forbid", 4 * 730 * 29.98)):
+    cases = [("Allow", 10 * 730 * 29.98, "8,760"), ("Forbid", 4 * 730 * 29.98, "2,920")]
+    for concurrency, dollars, number in cases:
+        end = f" for {number} runs of the schedule, whose nodes pass from one to the next"
         found = lines(write, cron("often", spec(4, 4), "*/5 * * * *", concurrency))
         [month] = [line for line in found if line.startswith("a month: ")]
         assert month.endswith(end)
         assert int(month.removeprefix("a month: $").removesuffix(end).replace(",", "")) == pytest.approx(
             dollars, rel=0.01
         )
+
+
+def test_a_month_leaves_out_starts_that_forbid_skips(write: Write) -> None:
+    """Runs of 90 minutes start every two hours, and their nodes go in between."""
+    found = lines(write, cron("hourly", spec(4, 4), "0 * * * *", "Forbid"), "--duration", "90m")
+    [month] = [line for line in found if line.startswith("a month: ")]
+    assert month.endswith(" for 365 runs of the schedule")
 
 
 def test_a_month_has_each_schedule_as_often_as_it_starts(write: Write) -> None:
