@@ -21,6 +21,7 @@ from kcheck.scale.simulate.results import (
     range_of,
 )
 from kcheck.scale.simulate.scenario import Scenario
+from kcheck.text.text import grouped
 from kcheck.text.units import between, counted, dollars, money, node_hours, readable, rough
 
 NAMES = {
@@ -226,12 +227,13 @@ def minutes_text(least: float, most: float) -> str:
 
 
 def price_text(outcome: SimulationResult) -> str:
-    """Format the node prices of a run, and whether some nodes have none."""
+    """Format the node prices of a run by market and region, and whether some nodes have none."""
     found = [pool.price for pool in outcome.scenario.case.pools if pool.price]
-    prices = range_of(price.mills for price in found)
-    kinds = " and".join(dict.fromkeys(f" ({price.market}, {price.region})" for price in found if price.market))
+    kinds = grouped(found, lambda price: f" ({price.market}, {price.region})" if price.market else "")
+    ranges = {kind: range_of(one.mills for one in own) for kind, own in kinds.items()}
+    texts = [f"{between(money(int(low)), money(int(top)))} per node-hour{kind}" for kind, (low, top) in ranges.items()]
     unpriced = ", without the nodes that have no list price" if outcome.unpriced else ""
-    return f"at {between(*(money(int(mills)) for mills in prices))} per node-hour{kinds}{unpriced}"
+    return f"at {' and '.join(texts)}{unpriced}"
 
 
 def stop_reasons(outcome: SimulationResult) -> Iterator[str]:

@@ -174,6 +174,13 @@ def test_the_price_given_by_the_user_applies_to_all_pools(write: Write) -> None:
     assert " at $30 per node-hour: " in ran("simulate", ".", "--price", "30")
 
 
+def test_prices_of_spot_and_on_demand_nodes_are_told_apart(write: Write) -> None:
+    both = GKE % "false" + (GKE % "true").partition("\n\n")[2].replace('"cpu"', '"spot"')
+    built(write, both)
+    text = ran("simulate", ".")
+    assert re.search(r"at \$[\d.]+ per node-hour \(on demand, [\w-]+\) and \$[\d.]+ per node-hour \(spot, ", text), text
+
+
 def test_a_spot_pool_has_the_spot_price(write: Write) -> None:
     spot, usual = (built(write, GKE % text).case.pools[0].price for text in ("true", "false"))
     assert spot is not None
