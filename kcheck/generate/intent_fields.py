@@ -106,9 +106,10 @@ class CodeReader:
         """Read the account from the provider, else from the registry's name in an image."""
         _, attribute = PROVIDERS.get(self.cluster.cloud, ("", ""))
         value = self._of_provider(attribute)
+        if isinstance(value, Known) and isinstance(value.value, tuple) and value.value:
+            value = value.value[0]  # of allowed_account_ids
         if isinstance(value, Known):
-            own = plain(value)
-            return _plain(own[0] if isinstance(own, list) and own else own)
+            return _plain(plain(value))
         texts = [known(image.text) or "" for job in self.jobs for image in job.images]
         match = next((match for text in texts if (match := self._own_registry.match(text))), None)
         return _plain(match[1]) if match and match.groups() else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,6 +225,15 @@ def test_unsupported_versions_are_replaced_and_reported(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(text.replace('"1.35"', '"1.27"'))
     line = next(line for line in read(tmp_path).assumed if line.startswith("kubernetes"))
     assert re.fullmatch(r"kubernetes: 1\.35; 1\.27 is past standard support \(.*main\.tf:8\)", line)
+
+
+def test_an_account_without_a_value_in_a_list_is_assumed(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "eks-training", tmp_path / "eks")
+    versions = tmp_path / "eks" / "versions.tf"
+    accounts = 'provider "aws" {\n  allowed_account_ids = [var.account]'
+    versions.write_text(versions.read_text().replace('provider "aws" {', accounts) + 'variable "account" {}\n')
+    line = next(line for line in read(tmp_path / "eks").assumed if line.startswith("account: "))
+    assert "var.account has no value" in line
 
 
 def test_several_clusters_are_named(tmp_path: Path) -> None:
