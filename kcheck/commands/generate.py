@@ -235,4 +235,5 @@ def _tell(intent: Intent, made: Output, changed: list[File], folder: str, *, dif
 
 
 def _status(made: Output) -> int:
-    return options.bug_status(made.result) if made.result.bugs else int(bool(made.result.findings))
+    fails = any(options.reaches_threshold(one, "warning") for one in made.result.findings)
+    return options.bug_status(made.result) if made.result.bugs else int(fails)

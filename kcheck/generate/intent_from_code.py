@@ -146,8 +146,7 @@ def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set
 
 
 def _remedy(lacking: Mapping[str, str]) -> str:
-    ways = ["--nodes" if name == "nodes" else f"{name}: in a file with --intent" for name in lacking]
-    told = " and ".join(ways)
+    told = " and ".join("--nodes" if name == "nodes" else f"{name}: in a file with --intent" for name in lacking)
     return f"{told}, or --var-file" if any("var." in why for why in lacking.values()) else told
 
 

@@ -61,7 +61,9 @@ def translated(intent: Intent, cloud: str) -> Intent:
     found = [machines.equivalent(intent.cloud, name, cloud) for name in named]
     types = list(dict.fromkeys(one.machine for one in found if one is not None))
     if not types:
-        told = f"no machine of {cloud} is known to do the work of {_described(intent)}"
+        model = intent.accelerator or machines.model(intent.cloud, intent.machine)
+        own_gpus = f" ({intent.gpus} x {model})" if model else ""
+        told = f"no machine of {cloud} is known to do the work of {intent.machine}{own_gpus}"
         raise ConfigError(f"{told}; choose one: set machines in the output of `kcheck generate {cloud} --show-intent`")
     spot = recommended.values(cloud).get("intent.spot", True)
     inside = [cidr for cidr in intent.api_ranges if cloud != intent.cloud and is_private(cidr)]
@@ -98,11 +100,6 @@ def _anywhere(line: str) -> str:
         parts = [part for part in rest.split("; ") if part.split(" ")[0] not in _OF_A_CLOUD]
         return f"{head}: {'; '.join(parts)}" if parts else ""
     return "" if head in _OF_A_CLOUD else line
-
-
-def _described(intent: Intent) -> str:
-    model = intent.accelerator or machines.model(intent.cloud, intent.machine)
-    return f"{intent.machine}{f' ({intent.gpus} x {model})' if model else ''}"
 
 
 def summary(intent: Intent, results: Sequence[Translated | Refused]) -> str:

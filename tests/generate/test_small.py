@@ -12,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from kcheck.commands.cli import cli
 from kcheck.commands.generate import command
 from kcheck.generate import intent
 from kcheck.generate.assembly import Output, generate
@@ -226,3 +227,12 @@ def test_the_readme_names_only_existing_parts(cloud: str) -> None:
     told, _, _ = made(cloud, "gpu").files["README.md"].decode().partition("## What comes when it grows?")
     names = ("-n monitoring", "namespace monitoring", "storage.tf", "class checkpoints")
     assert [name for name in names if name in told] == []
+
+
+def test_the_exit_status_is_that_of_a_check_of_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine type that retires in years is a hidden info of kcheck check."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.yaml").write_text("machines: [Standard_D2s_v3]\ngpus: 0\nnodes: 4\n")
+    done = CliRunner().invoke(command, ["aks", "--intent", "old.yaml", "--output", "made"])
+    assert "retired-machine" in done.output
+    assert done.exit_code == CliRunner().invoke(cli, ["check", "made"]).exit_code
