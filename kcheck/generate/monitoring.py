@@ -38,11 +38,6 @@ class Monitoring(NamedTuple):
         return self.node_series + self.object_series
 
     @property
-    def samples(self) -> int:
-        """Samples per second."""
-        return self.series // self.interval
-
-    @property
     def rate(self) -> str:
         """Range of a rate query that contains several samples."""
         return f"{max(5, self.interval * 5 // 60)}m"

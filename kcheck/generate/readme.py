@@ -26,6 +26,7 @@ from kcheck.scale.simulate.scenario import Scenario
 from kcheck.scale.walls.model import Wall
 from kcheck.scale.world import World
 from kcheck.text.text import Span
+from kcheck.text.units import between
 from kcheck.text.values import known
 
 
@@ -155,11 +156,12 @@ class Start(NamedTuple):
 
 
 class StartPrice(NamedTuple):
-    """Job of `work` minutes on all nodes, started as a whole or by pod."""
+    """Job of `work` minutes, started as a whole, by pod, or as a whole on a quarter of the nodes."""
 
     work: int
     whole: Start
     single: Start
+    fewer: Start
 
 
 def start_price(world: World, intent: Intent) -> StartPrice | None:
@@ -172,14 +174,17 @@ def start_price(world: World, intent: Intent) -> StartPrice | None:
         return None
     usual, own_ways = recommended.entries(intent.cloud), found.case.settings.karpenter * "karpenter_"
     ways = {name: usual.get(f"{own_ways}phase.{name}", usual[f"phase.{name}"]) for name in PHASES}
-    whole, single = (_start(found, ways, gang=gang) for gang in (True, False))
-    return StartPrice(scenario.DURATION // 60, whole, single) if whole and single else None
+    starts = [_start(found, ways, part, gang=gang) for gang, part in ((True, 1), (False, 1), (True, 4))]
+    finished = [one for one in starts if one is not None]
+    return StartPrice(scenario.DURATION // 60, *finished) if finished == starts else None
 
 
-def _start(found: Scenario, ways: dict[str, ProfileValue], *, gang: bool) -> Start | None:
-    """Simulate a job with or without gang start; None if a run does not finish."""
+def _start(found: Scenario, ways: dict[str, ProfileValue], part: int, *, gang: bool) -> Start | None:
+    """Simulate a job on a `part` of the nodes; None if a run does not finish."""
+    job = replace(found.case.job, gang=gang, pods=ceil(found.case.job.pods / part))
+    pools = tuple(replace(pool, most=ceil(pool.most / part)) for pool in found.case.pools)
     names = {field: pair[:1] for field, pair in found.written.items()}
-    own = replace(found, case=replace(found.case, job=replace(found.case.job, gang=gang)), written=names)
+    own = replace(found, case=replace(found.case, job=job, pools=pools), written=names)
     ran = results.run_scenario(own)
     if not all(one.summary.finished for one in ran.runs):
         return None
@@ -195,8 +200,7 @@ def _start(found: Scenario, ways: dict[str, ProfileValue], *, gang: bool) -> Sta
 
 
 def _times(hours: Range, work: float) -> str:
-    least, most = (f"{bound / work:.1f}" for bound in hours)
-    return least if least == most else f"{least} to {most}"
+    return between(*(f"{bound / work:.1f}" for bound in hours))
 
 
 def _text(bounds: Range) -> str:

@@ -88,6 +88,17 @@ def test_the_readme_names_each_part_of_a_start_that_nobody_can_set(name: str, ki
 
 
 @pytest.mark.parametrize("name", NOBODY_SETS)
+def test_the_readme_says_what_larger_machines_would_come_to(name: str) -> None:
+    output = made(name, "cpu", 1000)
+    start, readme = output.facts.start, output.files["README.md"].decode()
+    assert start is not None
+    whole, fewer = (float(one.times.split(" to ")[0]) for one in (start.whole, start.fewer))
+    assert fewer < whole
+    assert f"on a quarter of the nodes, each four times as large, it is {start.fewer.times} times the work" in readme
+    assert "a quarter of the nodes" not in made(name, "gpu", 64).files["README.md"].decode()
+
+
+@pytest.mark.parametrize("name", NOBODY_SETS)
 @pytest.mark.parametrize(("kind", "nodes"), SIZES)
 def test_simulate_finds_nothing_to_save_in_a_generated_cluster(
     name: str, kind: str, nodes: int, tmp_path: Path
