@@ -208,6 +208,31 @@ def amount(result: Result, findings: list[Finding]) -> float:
     return float((wasted[1] or "0").replace(",", ""))
 
 
+ALWAYS_ON = """
+resource "google_container_cluster" "train" {
+  name                     = "train"
+  location                 = "us-central1-a"
+  remove_default_node_pool = true
+  initial_node_count       = 1
+}
+"""
+
+
+def test_pools_that_are_never_empty_are_in_the_headline_of_a_month(write: Write) -> None:
+    """Their findings have a price per day, and no run has it."""
+    pool = (
+        'resource "google_container_node_pool" "%s" {\n  name = "%s"\n  cluster = google_container_cluster.train.name\n'
+        '  node_count = %d\n  node_config {\n    machine_type = "%s"\n  }\n}\n'
+    )
+    write({"main.tf": ALWAYS_ON + pool % ("a", "a", 4, "a3-highgpu-8g") + pool % ("b", "b", 2, "a2-highgpu-8g")})
+    text = Page(printed()).text
+    days = [float(price.replace(",", "")) for price in re.findall(r"\$([\d,]+) per day: ", text)]
+    month = re.search(r"Paid without a run about \$([\d,]+) a month", text)
+    assert len(days) == 2
+    assert month
+    assert float(month[1].replace(",", "")) == pytest.approx(sum(days) * 730 / 24, rel=0.01)
+
+
 def test_waste_without_a_price_is_shown_in_node_hours(write: Write) -> None:
     with chdir(ROOT / "examples" / "selfmanaged-training"):
         text = Page(printed("--info")).text

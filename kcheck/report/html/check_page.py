@@ -14,7 +14,7 @@ from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
 from kcheck.report.verdict import STATES, Savings, Waste, owners, reach_of, states_text
-from kcheck.scale import walls
+from kcheck.scale import money, walls
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.units import counted, some
 
@@ -208,6 +208,7 @@ class Verdict(NamedTuple):
     heading: str
     first: Wall | None
     waste: Waste
+    idle: str
     others: int
     limits: Markup | str
     note: str
@@ -234,7 +235,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
             number=number, name=f"{name}{root}", cloud=cluster.cloud, place=cluster.place.location, state=state,
             reach=reach, target="" if target is None else counted(target, "node"),
             heading=f"{capacity.heading(cluster, world)}{root}", first=walls.first(cluster, world),
-            waste=lost.waste(cluster, own),
+            waste=lost.waste(cluster, own), idle=capacity.month_text(money.month(cluster, world, idle=True)),
             others=sum(finding.waste and finding.rule not in lost.words for finding in own),
             limits=capacity_page.body(cluster, world, folded=folded) if number <= _MOST_BODIES else "",
             note=_note(cluster, world, None if state != "unknown" else why.get(cluster.id)),
