@@ -43,6 +43,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
     """Return the template values for EKS."""
     inner = [layout.ranges[slot.name] for slot in slots(intent, pools) if slot.network]
     machine, files, usual = machines.machine(intent.cloud, intent.machine), lustre(intent), recommended.values("eks")
+    size, mills = files.capacity if files else 0, int(usual["storage.price"])
     return {
         "blocks": ranges.parts(layout.networks["the VPC"], _BLOCK, inner),
         "zones": [
@@ -58,7 +59,8 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
         "docker_hub": f"{_registry(intent)}/{intent.name}-hub", "repository": _repository(intent),
         "nvme": bool(machine and machine.nvme), "lustre": files, "storage_requests": _requests(intent, files),
         "checkpoint_zone": label(pools[0].zones[0]),
-        "checkpoint_size": files.capacity if files else 0,
+        "checkpoint_size": size, "checkpoint_tebibytes": f"{size / GIB_IN_TIB:.1f}",
+        "checkpoint_price": f"{mills / 1000:.2f}", "checkpoint_dollars": size * mills // 1000,
         "scratch": jobs.scratch(machine.nvme) if machine and len(intent.machines) == 1 else 0,
         "plane_tier": _tier(intent), **({"cache": True} if files else {}),  # whose image is on Docker Hub
     }  # fmt: skip

@@ -55,9 +55,9 @@ class Monitoring(NamedTuple):
 
 def context(intent: Intent, target: int) -> dict[str, object]:
     """Return the template values of monitoring for a target."""
-    state = _names("kube-state-metrics")
+    state, made = _names("kube-state-metrics"), monitoring(intent, target)
     return {
-        "monitoring": monitoring(intent, target), "container_metrics": _names(_CADVISOR),
+        "monitoring": made, "samples": made.series // made.interval, "container_metrics": _names(_CADVISOR),
         "state_metrics": [*state, *STATE_METRICS], "gpu_metrics": _names(_DCGM),
     }  # fmt: skip
 

@@ -184,11 +184,10 @@ def _start(found: Scenario, ways: dict[str, ProfileValue], part: int, *, gang: b
     job = replace(found.case.job, gang=gang, pods=ceil(found.case.job.pods / part))
     pools = tuple(replace(pool, most=ceil(pool.most / part)) for pool in found.case.pools)
     names = {field: pair[:1] for field, pair in found.written.items()}
-    own = replace(found, case=replace(found.case, job=job, pools=pools), written=names)
-    ran = results.run_scenario(own)
+    ran = results.run_scenario(replace(found, case=replace(found.case, job=job, pools=pools), written=names))
     if not all(one.summary.finished for one in ran.runs):
         return None
-    why, work = results.deciding_factors(ran), own.case.work / 3600
+    why, work = results.deciding_factors(ran), ran.case.work / 3600
     hours = [_times(ran.part([name]).node_hours, work) for name in PHASES]
     phases = [
         StartPhase(simulation.NAMES[name], times, simulation.part_cost(ran, [name]), why[name], ways[name])

@@ -171,8 +171,7 @@ def _wait(outcome: SimulationResult) -> str:
 
 def _timer(outcome: SimulationResult) -> str:
     """Describe what delays the timers of empty nodes: a batch limits their number, else loops start them."""
-    settings = outcome.case.settings
-    few = f"few nodes have a timer at once, by {_setting(outcome, 'bulk_delete', settings.batch_flag)}"
+    few = f"few nodes have a timer at once, by {_setting(outcome, 'bulk_delete', outcome.case.settings.batch_flag)}"
     return few if "timers" in outcome.middle.summary.bound else "the autoscaler's next loop starts it"
 
 
