@@ -164,26 +164,19 @@ class Evaluator:
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
         for place in rule.related:
             name = cel.split_place(place)[1]
-            found = (Related(one.origin.written, _named(one.origin, name)) for one in self.targets(place))
-            related += [other for other in found if other.span.line != span.line]
+            found = [one.origin for one in self.targets(place) if one.origin.written.line != span.line]
+            values = [Origin(one.spans[:1], missing=one.missing, within=one.within) for one in found]
+            related += [Related(value.written, name, value) for value in values]
         fix, help_text = self.fix(rule)
         if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
-            rule=rule.name,
-            severity=min([by_size, *caps]),
-            waste=rule.waste,
-            message=self.fill(rule.message),
-            details=tuple(self.sentences(rule.details)),
-            span=span,
-            related=tuple(dict.fromkeys(related)),
-            object=self.view.thing.id,
-            fix=fix,
-            help=help_text,
-            anchors=(*origin.spans, self.view.thing.place),
+            rule=rule.name, severity=min([by_size, *caps]), waste=rule.waste, message=self.fill(rule.message),
+            details=tuple(self.sentences(rule.details)), span=span, related=tuple(dict.fromkeys(related)),
+            object=self.view.thing.id, fix=fix, help=help_text, anchors=(*origin.spans, self.view.thing.place),
             about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
             small=is_known and by_size is Severity.INFO,
-        )
+        )  # fmt: skip
 
     def targets(self, place: str) -> list[Target]:
         """List the fields that an `at` expression names: one, or one per record of a list.
@@ -386,12 +379,6 @@ def _ordered(value: object, text: str) -> object:
         return found if found >= 0 else len(text), name
 
     return {name: _ordered(value[name], text) for name in sorted(value, key=place)}
-
-
-def _named(origin: Origin, word: str) -> str:
-    """Return the name of a value in the code; note if it is not set."""
-    name = last_key(origin.path) or word
-    return f"{name} is not set" if origin.missing is not None and origin.missing.path else name
 
 
 def _title(change: Change) -> str:

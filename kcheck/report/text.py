@@ -94,7 +94,7 @@ def _notes(finding: Finding) -> Iterator[str]:
         yield f"also: {len(told) - _MOST_OTHERS:,} more"
     elif not told and (others := other_objects(finding)):
         yield f"also: {some(others, _MOST_OTHERS)}"
-    yield from _places([related for related in finding.related if not related.message.startswith(ALSO)])
+    yield from _places([related for related in finding.related if not related.note.startswith(ALSO)])
     yield from remedies(finding)
 
 
@@ -108,15 +108,16 @@ def remedies(finding: Finding) -> Iterator[str]:
 def other_objects(finding: Finding) -> list[str]:
     """Name the other objects of a merged finding: address, plus root or environment if different."""
     own = finding.object.partition(":")[0]
-    return [named(one.message.removeprefix(ALSO), own) for one in finding.related if one.message.startswith(ALSO)]
+    return [named(one.note.removeprefix(ALSO), own) for one in finding.related if one.note.startswith(ALSO)]
 
 
 def _places(places: list[Related]) -> Iterator[str]:
     """Yield other places with their code; only the first ones of those with the same note."""
-    listed: Counter[str] = Counter()
+    listed: Counter[tuple[str, bool]] = Counter()
     for related in places:
-        listed[related.message] += 1
-        if listed[related.message] > _MOST_OTHERS:
+        kind = related.note, related.value is None or related.value.missing is None
+        listed[kind] += 1
+        if listed[kind] > _MOST_OTHERS:
             continue
         yield f"{related.span.location}  {related_text(related)}"
     left = sum(number - _MOST_OTHERS for number in listed.values() if number > _MOST_OTHERS)
@@ -132,9 +133,9 @@ def related_text(related: Related) -> str:
 
 def related_code(related: Related) -> tuple[str, str]:
     """Return the code of another place, and its note unless the code says the same."""
-    span = related.span
+    span, message = related.span, related.message
     code = attribute_text(span) if span.source.private else line_text(span)
-    note = "" if _plain(related.message) in _plain(code) else related.message
+    note = "" if _plain(message) in _plain(code) else message
     return clipped(code.rstrip("{[(=: ") if note else code, _WIDEST), note
 
 

@@ -106,10 +106,19 @@ class Fix(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """Another span that a finding concerns."""
+    """Another span that a finding concerns, with a note, or with a `value` there, whose word is the note."""
 
     span: Span
-    message: str
+    note: str
+    value: Origin | None = None
+
+    @property
+    def message(self) -> str:
+        """The note, or the name of the value in the code; looking for that parses its file."""
+        if self.value is None:
+            return self.note
+        name, missing = last_key(self.value.path) or self.note, self.value.missing
+        return f"{name} is not set" if missing is not None and missing.path else name
 
 
 Identity = tuple[str, str, str, str]

@@ -480,7 +480,7 @@ def test_text_of_findings_is_escaped_on_a_page(half: slice, check: Check) -> Non
     assert finding.fix is not None
     fixed = replace(finding.fix, title=every)
     hostile = replace(finding, message=every, details=(every,), help=every, fix=fixed)
-    related = tuple(replace(one, message=every) for one in finding.related)
+    related = tuple(replace(one, note=every, value=None) for one in finding.related)
     result.findings = [replace(hostile, related=related)]
     page = Page(Report(result, info=True, command_line=every).render("html"))
     assert page.foreign() == []

@@ -12,8 +12,9 @@ from kcheck.commands.cli import cli
 from kcheck.report.layout import plain
 from kcheck.report.text import finding_lines
 from kcheck.text.findings import Finding, Related, Severity
-from kcheck.text.text import Source
+from kcheck.text.text import Source, Span
 from kcheck.text.units import counted
+from kcheck.text.values import Origin
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -137,6 +138,22 @@ def test_a_place_is_printed_only_once_per_finding(write: Write) -> None:
         "   = pool.yaml:1  consolidateAfter: 15m",
         "   = pool.yaml:2  limit (max_size is not set)",
     ]
+
+
+def test_names_are_looked_up_for_printed_places_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for the name of a value parses its file again, and a finding may have hundreds of places."""
+    source, asked = Source("pods.yaml", b"image: a\n" * 90), list[Span]()
+
+    def keys(span: Span) -> tuple[str, ...]:
+        asked.append(span)
+        return ("image",)
+
+    monkeypatch.setattr(Span, "keys", property(keys))
+    spans = [source.span(at * 9 + 7, at * 9 + 8) for at in range(90)]
+    related = tuple(Related(span, "images", Origin((span,))) for span in spans)
+    finding = Finding("a-rule", Severity.INFO, False, "m", source.span(0, 1), related, "x", None, "", ())
+    assert plain(finding_lines(finding)).splitlines()[-1] == "   = and 87 more places"
+    assert asked == spans[:3]
 
 
 OLD = "old numbers: prices of 2024-12"

@@ -102,8 +102,8 @@ class _Diagnostics:
         for detail in finding.details:
             yield self.information(finding.span, detail)
         for related in finding.related[:_MOST_RELATED]:
-            is_object = related.message.startswith(ALSO)
-            yield self.information(related.span, related.message if is_object else related_text(related))
+            is_object = related.note.startswith(ALSO)
+            yield self.information(related.span, related.note if is_object else related_text(related))
 
     def information(self, span: Span, text: str) -> types.DiagnosticRelatedInformation:
         span = self.snapshot.shown(span)

@@ -67,13 +67,9 @@ def defined(item: Object, own: str) -> Iterator[Definition]:
         found = replace(found, selector=mapping(item.root, "spec", "selector", "matchLabels"), min_available=least)
     elif item.kind == _CLAIM:
         spec = yaml.get(item.root, "spec") or item.root
-        found = replace(
-            found,
-            storage=text(spec, "storageClassName"),
-            modes=_modes(spec),
-            chosen=any(yaml.get(spec, key) is not None for key in ("volumeName", "selector")),
-            volume=text(spec, "volumeName"),
-        )
+        chosen = any(yaml.get(spec, key) is not None for key in ("volumeName", "selector"))
+        storage, volume = text(spec, "storageClassName"), text(spec, "volumeName")
+        found = replace(found, storage=storage, modes=_modes(spec), chosen=chosen, volume=volume)
     yield found
 
 

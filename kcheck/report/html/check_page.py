@@ -175,7 +175,7 @@ def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Gr
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> dict[str, object]:
     """Return a finding for the page; `others` are further affected objects, `clusters` the numbers of its clusters."""
     source, others, fix = finding.span.source, other_objects(finding), finding.fix
-    places = [one for one in finding.related if not one.message.startswith(ALSO)]
+    places = [one for one in finding.related if not one.note.startswith(ALSO)]
     codes = [(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]]
     return {
         "name": f"f-{fingerprint[:12]}", "rule": finding.rule, "severity": finding.severity.word,
