@@ -115,7 +115,7 @@ class Scaler:
     def _coming(self) -> int:
         """Nodes expected for pods; from 1.36 on, abandoned ones do not count."""
         late = self.settings.minor < 36
-        return sum([group.coming for group in self.fleet.groups if late or group.deadline < NEVER])
+        return sum([one.waiting - one.long + one.young for one in self.fleet.groups if late or one.deadline < NEVER])
 
     def _up(self, now: float, pods: Pods, coming: int, *, fresh: bool) -> tuple[list[tuple[Group, int]], float]:
         """Request nodes for pods that have waited long enough; return the nodes and the duration."""
@@ -139,11 +139,11 @@ class Scaler:
         able = self._able(now)
         if not able:
             return [], 0
-        packed, simulated = self._packed(min(limit, sum(group.room for group in able)), want)
+        packed, simulated = self._packed(min(limit, sum([group.pool.most - group.target for group in able])), want)
         if packed < want and packed == most:
             self.hold("max-nodes-per-scaleup", period)
         if settings.balance:
-            return self.balanced(able, min(packed, sum(group.room for group in able)), now), simulated
+            return self.balanced(able, packed, now), simulated
         asked: list[tuple[Group, int]] = []
         salvo = settings.salvo and settings.minor >= 36
         for group in able if salvo else able[:1]:  # one pool a loop, or one after the other in the same
@@ -153,12 +153,13 @@ class Scaler:
     def _able(self, now: float) -> list[Group]:
         """List the groups that may grow; hold the scale-up if none may."""
         able, reason = [], "maxima of the pools"
+        most, percentage = self.settings.max_unready_nodes, self.settings.max_unready_percentage
         for group in self.fleet.groups:
-            if group.room <= 0:
+            if group.target >= group.pool.most:
                 continue
             if now < group.backoff_until:
                 reason = "initial-node-group-backoff-duration"
-            elif group.healthy(self.settings.max_unready_nodes, self.settings.max_unready_percentage):
+            elif group.ready == group.target or group.healthy(most, percentage):  # as it is before it grows
                 able.append(group)
             else:
                 self.bound.add("max_unready_nodes")
