@@ -74,9 +74,9 @@ class Checks:
             try:
                 verdict = evaluator.verdict(rule)
                 clusters: tuple[Cluster, ...] = ()
-                if isinstance(verdict, Undecided):
+                if type(verdict) is Undecided:
                     verdict, clusters = decide_on_candidates(rule, verdict, thing, self.world)
-                if isinstance(verdict, Undecided):
+                if type(verdict) is Undecided:
                     result.undecided.append(verdict)
                     continue
                 result.decided += 1

@@ -73,24 +73,27 @@ class _Walk:
         target = yaml.resolve(node)
         if type_ == "any" or (id(target), type_) in self._seen or len(self.found) == _MOST:
             return
-        if isinstance(target, yaml.Scalar):
+        if type(target) is not yaml.Mapping and isinstance(target, yaml.Scalar):
             if not _fits(target, type_):
                 self._mistyped(target, path, type_)
             return
         self._seen.add((id(target), type_))
-        if isinstance(target, yaml.Sequence) and type_[0] == "[":
+        if isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
+            self._members(target, type_, path)
+        elif isinstance(target, yaml.Sequence) and type_[0] == "[":
             for number, item in enumerate(target.items):
                 self.visit(item, type_[1:-1], (*path, f"[{number}]"))
-        elif isinstance(target, yaml.Mapping) and (type_[0] == "{" or type_ in _table().types):
-            self._members(target, type_, path)
         elif type_ != "string" or not (_is_placeholder(target) or target.source.path.endswith(TERRAFORM)):
             self._mistyped(target, path, type_)  # in Terraform, yamlencode makes a text of it
 
     def _members(self, target: yaml.Mapping, type_: str, path: tuple[str, ...]) -> None:
         fields = _table().types.get(type_)
         for name, entry in yaml.entries(target).items():
+            inner = type_[1:-1] if fields is None else fields.get(name)
+            if inner == "any" or (inner and type(entry.value) is yaml.Scalar and _fits(entry.value, inner)):
+                continue  # as nearly all are
             own = (*path, name)
-            if inner := type_[1:-1] if fields is None else fields.get(name):
+            if inner:
                 self.visit(entry.value, inner, own)
             elif name[:1] == "$" or own == ("sops",) or placeholders.first(name):
                 continue  # for kustomize, and for sops
@@ -159,7 +162,7 @@ def _fits(node: yaml.Scalar, type_: str) -> bool:
 
     `on` and `yes` are texts for kustomize and booleans for kubectl.
     """
-    if isinstance(node, yaml.Computed):
+    if type(node) is yaml.Computed:
         return True
     match yaml.value(node):
         case str():

@@ -185,7 +185,7 @@ _HOLDERS = {
 
 def value_of(node: yaml.Scalar) -> Value[DatumValue]:
     """Return a scalar's value with its span; Unset if null, Unknown for a placeholder."""
-    if isinstance(node, yaml.Computed):
+    if type(node) is yaml.Computed:
         datum = node.datum
         null = isinstance(datum, Known) and datum.value is None
         return Unset(datum.origin or Origin((node.span,))) if null else datum

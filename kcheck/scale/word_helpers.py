@@ -63,7 +63,7 @@ def unknown_size(thing: Autoscaler, world: World) -> Unknown:
 
 def cluster_of(thing: Thing, world: World) -> Value[Cluster]:
     """Find the cluster of a pool, an autoscaler, or an applied object."""
-    if isinstance(thing, PodTemplate | Container):
+    if type(thing) is PodTemplate or type(thing) is Container:
         thing = world.deployed.workload(thing)
     if not hasattr(thing, "cluster"):
         cluster = world.inventory.cluster_of.get(thing)

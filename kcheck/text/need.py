@@ -27,6 +27,8 @@ def need(value: Value[T]) -> T: ...
 def need(value: T | Unknown) -> T: ...
 def need(value: object) -> object:
     """Return a value that a computation needs. Raises NotKnown if it is unknown or unset."""
+    if type(value) is Known:  # as most are; isinstance takes long for a class of another kind
+        return value.value
     if isinstance(value, Amount):
         value = value.value(Origin(()))
     if isinstance(value, Unset):
@@ -43,7 +45,8 @@ def if_set(value: Value[T]) -> T | None:
 
 def first_unknown(values: Iterable[object]) -> Unknown | None:
     """Return the first unknown value."""
-    return next((value for value in values if isinstance(value, Unknown)), None)
+    decided = (Known, Unset)
+    return next((value for value in values if type(value) not in decided and isinstance(value, Unknown)), None)
 
 
 def or_unknown(function: Callable[P, T]) -> Callable[P, T | Unknown]:

@@ -22,7 +22,7 @@ def decimal_number(number: Fraction) -> float:
 
 def as_text(value: object) -> str:
     """Format a value as in labels, flags and expressions: true, 0.5."""
-    if isinstance(value, Fraction):  # as Terraform has numbers
+    if type(value) is not str and isinstance(value, Fraction):  # as Terraform has numbers
         return str(decimal_number(value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 

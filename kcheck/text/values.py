@@ -133,9 +133,9 @@ class Unset(Struct, frozen=True, eq=False, gc=False):
     @property
     def origin(self) -> Origin:
         """Place where it would be written."""
-        if isinstance(self.at, Origin):
-            return self.at
-        return Origin((self.at,), missing=Missing(self.container or self.at, self.path))
+        if isinstance(self.at, Span):
+            return Origin((self.at,), missing=Missing(self.container or self.at, self.path))
+        return self.at
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unset) and self.origin == other.origin
@@ -357,17 +357,17 @@ def parts(value: object) -> Iterable[Datum]:
 
 def known(value: Value[T]) -> T | None:
     """Return the value; None if it is unknown or unset."""
-    return value.value if isinstance(value, Known) else None
+    return None if type(value) is Unset else value.value if isinstance(value, Known) else None
 
 
 def sure(value: Value[T]) -> T | None:
     """Return the value, or its known part; None if it is unknown."""
-    return cast("T", value.part) if isinstance(value, AtLeast) else known(value)
+    return cast("T", value.part) if type(value) is AtLeast else known(value)
 
 
 def first_set(*values: Value[T]) -> Value[T]:
     """Return the first value that is set; the last one if none is."""
-    return next((value for value in values if not isinstance(value, Unset)), values[-1])
+    return next((value for value in values if type(value) is not Unset), values[-1])
 
 
 def number(value: Value[int], default: int) -> int:
@@ -413,6 +413,8 @@ def _at(span: Span) -> str:
 
 def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
     """Apply a function to a known value or to each candidate; other values stay."""
+    if type(value) is Unset:
+        return value
     if type(value) is Either:
         options: tuple[Known[T], ...] = candidates(value)
         if not options or any(one.value is None for one in options):

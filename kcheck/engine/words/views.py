@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import product
 from math import prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from msgspec import Struct
 
@@ -119,7 +119,7 @@ class View:
             where = f"{path}.{field.name}"
             if isinstance(value, list):
                 result[field.name] = [self._record(field.type, item, where, inner, nested=True) for item in value]
-            elif isinstance(value, Unset) and field.nullable:
+            elif field.nullable and isinstance(value, Unset):
                 result[field.name] = None
             elif not isinstance(value, Known) or _is_too_large(field, value.value):
                 self._note_missing(field, value, where, result)
@@ -201,15 +201,10 @@ class View:
         value = field.read(thing, self.world)
         origin = None if isinstance(value, list) else value.origin
         return Target(
-            name=field.name,
-            origin=origin if origin is not None and origin.spans else Origin((own.place,)),
-            value=self._records[record].get(field.name),
-            subject=subject,
-            owner=own.id,
-            kind=field.kind,
-            unit=field.unit,
-            address=getattr(thing, "address", ""),
-        )
+            name=field.name, origin=origin if origin is not None and origin.spans else Origin((own.place,)),
+            value=self._records[record].get(field.name), subject=subject, owner=own.id, kind=field.kind,
+            unit=field.unit, address=getattr(thing, "address", ""),
+        )  # fmt: skip
 
     def record(self, number: int) -> dict[str, object]:
         """Return the data of a record."""
@@ -227,7 +222,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
     """Return the values of a list or a map, or the scalar itself."""
     if field.kind == "map" and isinstance(value, Mapping):
         return value.values()
-    return value if field.kind == "list" and isinstance(value, Iterable) else (value,)
+    return cast("Iterable[object]", value) if field.kind == "list" else (value,)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:

@@ -11,6 +11,7 @@ from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.workloads.scalars import absent, integer, scalar, text, written_map
 from kcheck.model import NOTHING, PodTemplate, Workload
 from kcheck.text import placeholders
+from kcheck.text.need import first_unknown
 from kcheck.text.syntax import yaml
 from kcheck.text.values import Known, Origin, Unknown, Unset, Value, known, number
 
@@ -39,8 +40,9 @@ _SUSPENDED = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 
 
 def queue(
-    item: Object, kind: str, labels: Value[dict[str, str]], fields: Fields | None, found: tuple[PodTemplate, ...]
-) -> tuple[Value[str], Value[str]]:
+    item: Object, kind: str, labels: Value[dict[str, str]], annotations: Value[dict[str, str]], fields: Fields | None,
+    found: tuple[PodTemplate, ...],
+) -> tuple[Value[str], Value[str]]:  # fmt: skip
     """Return the queue of a job, and its system: kueue or volcano."""
     if isinstance(labels, Unknown):
         return labels, labels
@@ -54,8 +56,8 @@ def queue(
         inner = yaml.get(node, KUEUE)
         place = Origin(((inner or node or root).span,), literal=isinstance(inner, yaml.Scalar))
         return _named(own[KUEUE], place), Known("kueue", place)
-    annotations = known(written_map(item.root, "metadata", "annotations")) or {}
-    marks = [own, annotations, *(known(t.annotations) or {} for t in found), *(known(t.labels) or {} for t in found)]
+    others = (annotations, *(t.annotations for t in found), *(t.labels for t in found))
+    marks = [own, *(known(mark) or {} for mark in others)]
     name = next((mark[key] for mark in marks for key in VOLCANO if key in mark), None)
     here = Origin((item.span,))
     if name is not None:
@@ -119,10 +121,10 @@ def _native(field: str, node: yaml.Target) -> Native:
 
 
 def gang(
-    item: Object, kind: str, labels: Value[dict[str, str]], found: tuple[PodTemplate, ...], system: Value[str],
+    item: Object, kind: str, own: tuple[Value[dict[str, str]], ...], found: tuple[PodTemplate, ...], system: Value[str],
     native: Native,
 ) -> Value[str]:  # fmt: skip
-    """Return what starts the pods of a job together; Unset if nothing."""
+    """Return what starts the pods of a job together, by its `own` labels and annotations; Unset if nothing."""
     here = Origin((item.span,))
     if known(system) == "kueue":
         return Known("Kueue", here)
@@ -130,8 +132,7 @@ def gang(
         return Known("Volcano", here)
     if native.gang is not None:
         return native.gang
-    marks = [labels, written_map(item.root, "metadata", "annotations")]
-    marks += [mark for template in found for mark in (template.labels, template.annotations)]
+    marks = [*own, *(mark for template in found for mark in (template.labels, template.annotations))]
     named = (key for mark in filter(None, map(known, marks)) for key in MARKS if key in mark)
     for starter in (*named, *filter(None, map(_starter, found))):
         return Known(starter, here)
@@ -143,9 +144,8 @@ def gang(
     holders = [item.root, *filter(None, [item.holder])] if yaml.get(item.root, "spec", "schedule") is None else []
     if any(known(scalar(root, *path)) is True for root in holders for path in _SUSPENDED):
         return Unknown("the job is suspended, and nothing in the code starts it", here)
-    for value in (*marks, *(template.scheduler for template in found)):
-        if isinstance(value, Unknown):
-            return value
+    if unknown := first_unknown((*marks, *(template.scheduler for template in found))):
+        return unknown
     whole = (item.holder, _OWN_LABELS) if item.holder else (item.root, _LABELS.get(kind, _OWN_LABELS))
     return _without_label(*whole, here)
 

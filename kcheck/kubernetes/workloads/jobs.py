@@ -85,14 +85,14 @@ def _workload(
     made = (_packed(claimed.given(group.template(item, own), item), item) for group in groups)
     found = tuple(_driven(one, item, kind) for one in made)
     specs = [spec for group in groups if (spec := places.spec(group.node))]
-    labels = written_map(item.root, "metadata", "labels")
+    labels, annotations = (written_map(item.root, "metadata", key) for key in ("labels", "annotations"))
     batch, per_node = entry.get("batch", False), entry.get("per_node", False)
     secrets = next((node for spec in specs if (node := yaml.get(spec, "imagePullSecrets")) is not None), None)
     origin = Origin((secrets.span if secrets is not None else item.span,))
     fields = _fields(item, kind)
-    queue, system = gangs.queue(item, kind, labels, fields, found)
+    queue, system = gangs.queue(item, kind, labels, annotations, fields, found)
     native = gangs.native(item, kind, specs, pod_groups)
-    annotations = known(written_map(item.root, "metadata", "annotations")) or {}
+    marks = known(annotations) or {}
     make: Callable[..., Workload] = Workload
     if fields is not None:
         make = partial(fields.record_of, Workload)  # type: ignore[call-arg] # all are given below
@@ -102,13 +102,13 @@ def _workload(
         pull_secrets=Known(isinstance(secrets, yaml.Sequence) and bool(secrets.items), origin),
         images=tuple(image for template in found for one in template.containers if (image := pods.image(one))),
         templates=found, labels=labels, batch=batch, rigid=_rigid(item, kind, found, entry),
-        gang=gangs.gang(item, kind, labels, found, system, native), native_gang=native.field, queue=queue,
-        queue_system=system, priority=_priority(fields, found, item), shutdown=_shutdown(fields, kind, item),
-        deadline=_deadline(fields, kind, item, specs),
+        gang=gangs.gang(item, kind, (labels, annotations), found, system, native), native_gang=native.field,
+        queue=queue, queue_system=system, priority=_priority(fields, found, item),
+        shutdown=_shutdown(fields, kind, item), deadline=_deadline(fields, kind, item, specs),
         least=native.least if native.gang is not None else _field(Fields.number, fields, "least"),
         launching=_field(Fields.text, fields, "launching") if item.api_version.endswith("/v2beta1") else NOTHING,
         spares_disruptions=_spares(item, kind), release=False, group=kind.rpartition("/")[0], api=item.api_version,
-        hooked=item.holder is not None or any("/hook" in key for key in annotations), shrinks=_SHRINKS in annotations,
+        hooked=item.holder is not None or any("/hook" in key for key in marks), shrinks=_SHRINKS in marks,
         partial=_partial(found, kind), disposed=_disposed(item, kind, found),
     )  # fmt: skip
 
@@ -162,8 +162,7 @@ def _disposed(item: Object, kind: str, found: tuple[PodTemplate, ...]) -> Value[
         if any(volume.kind == _EPHEMERAL for volume in known(template.volumes) or ()):
             return Known("ephemeral volumeClaimTemplates", template.volumes.origin)  # which belong to the pods
     key = _CLAIMS.get(kind, "")
-    unknown = gap(item.root, "spec", key) if key else None
-    if unknown is not None:
+    if key and (unknown := gap(item.root, "spec", key)):
         return unknown
     for one in yaml.items(item.root, "spec", key) if key else ():
         made = kind == "jobset.x-k8s.io/JobSet" or yaml.get(one, "volumeClaim") is not None

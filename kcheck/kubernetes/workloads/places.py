@@ -114,9 +114,7 @@ def _count(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str
         numbers[0] = max(0, numbers[0] - 1)
     product = prod(numbers)
     most = integer(owner, *steps(place["most"])) if "most" in place else NOTHING
-    if isinstance(most, Unknown):
-        return most
-    if isinstance(most, Known) and most.value < product:
+    if not isinstance(most, Unset) and need(most) < product:
         return most
     return Known(product, (written[0].origin if written else None) or Origin((span,)))
 

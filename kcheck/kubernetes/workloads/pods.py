@@ -330,10 +330,8 @@ def _selects(term: yaml.Target, labels: Value[dict[str, str]]) -> bool:
     if any(own.get(key, value) != value and not placeholders.first(own[key]) for key, value in wanted.items()):
         return False  # an operator may add a label that does not exist
     for one in yaml.items(term, "labelSelector", "matchExpressions"):
-        mine, values = (
-            own.get(str(known(text(one, "key")))),
-            [references.scalar_text(value) for value in yaml.items(one, "values")],
-        )
+        mine = own.get(str(known(text(one, "key"))))
+        values = [references.scalar_text(value) for value in yaml.items(one, "values")]
         operator = str(known(text(one, "operator")))
         sure = mine is not None and operator in _WITHIN and None not in values and not gap(one, "values")
         if sure and (mine in values) is not _WITHIN[operator]:

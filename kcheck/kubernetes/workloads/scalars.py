@@ -38,7 +38,7 @@ def scalar(node: yaml.Node, *path: str) -> Value[object]:
         return found
     if isinstance(found, yaml.Scalar):
         value = value_of(found)
-        if isinstance(value, Unknown) or not isinstance(node, Patched):
+        if type(node) is not Patched or isinstance(value, Unknown):
             return value
         return with_origin(value, _overlaid(value.origin, node, path))
     return found if isinstance(found, Unset | Unknown) else _wrong(found, path, "a single value")
@@ -62,14 +62,14 @@ def _reached(node: yaml.Node, path: tuple[str, ...]) -> yaml.Target | Unset | Un
     for at, step in enumerate(path):
         inner = yaml.member(here, step)
         if inner is None:
-            if isinstance(here, yaml.Computed) and isinstance(here.datum, Unknown):
+            if type(here) is yaml.Computed and isinstance(here.datum, Unknown):
                 return here.datum
-            own = above.own(path[at - 1]) if isinstance(above, yaml.Mapping) else None
+            own = above.own(path[at - 1]) if above is not None and isinstance(above, yaml.Mapping) else None
             place = own.key.span if own is not None else node.span
             rest = path[at:]
-            if isinstance(here, Stated):
+            if type(here) is Stated:
                 return Unset(here.absent(rest))
-            if isinstance(node, Patched):
+            if type(node) is Patched:
                 return Unset(_overlaid(Origin((place,), missing=Missing(here.span, rest)), node, path))
             return Unset(place, here.span, _PATHS.setdefault(rest, rest))
         here, above = inner, here
@@ -90,8 +90,8 @@ def text(node: yaml.Node, *path: str) -> Value[str]:
 def written(node: yaml.Node, *path: str) -> Value[str]:
     """Return the scalar at a path as text, including placeholders."""
     value = scalar(node, *path)
-    found = yaml.get(node, *path) if isinstance(value, Unknown) else None
-    if isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
+    found = yaml.get(node, *path) if type(value) is not Unset and isinstance(value, Unknown) else None
+    if found is not None and isinstance(found, yaml.Scalar) and not isinstance(found, yaml.Computed):
         raw = found.span.text
         return Known(raw.strip("\"'") if "{{" in raw else found.text, Origin((found.span,)))
     return mapped(value, as_text)
@@ -115,7 +115,7 @@ def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value
 
 def in_units(value: Value[object], name: str, times: int) -> Value[int]:
     """Multiply a quantity by `times`, rounded up; `name` is used in the reason if it is not a quantity."""
-    if not isinstance(value, Known):
+    if type(value) is Unset or not isinstance(value, Known):
         return value
     try:
         return Known(_rounded_up(as_text(value.value), times), value.origin)
@@ -137,10 +137,10 @@ def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
 def mapping(node: yaml.Node, *path: str, as_written: bool = False) -> Value[dict[str, str]]:
     """Return the map of strings at a path, empty if absent; Unknown if any part is."""
     found = _reached(node, path)
-    if isinstance(found, Unknown):
-        return found
     if isinstance(found, Unset):
         return Known({}, found.origin)
+    if isinstance(found, Unknown):
+        return found
     if isinstance(found, yaml.Scalar) and isinstance(value_of(found), Unset):
         return Known({}, Origin((found.span,)))
     if not isinstance(found, yaml.Mapping):
@@ -170,6 +170,8 @@ def listed(node: yaml.Target, name: str, read: Callable[[yaml.Target], T]) -> Va
 def gap(node: yaml.Node, *path: str) -> Unknown | None:
     """Return why a path or a parent is unknown; None if known or absent."""
     found = _reached(node, path)
+    if type(found) is Unset:
+        return None
     value = value_of(found) if isinstance(found, yaml.Scalar) else found
     return bare(value) if isinstance(value, Unknown) else None  # what it may be is not read, as what it is would be
 
@@ -177,7 +179,7 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
 def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:
     """Return the scalar at a path, which must have a type; in YAML, true is not a number."""
     value = scalar(node, *path)
-    if not isinstance(value, Known):
+    if type(value) is Unset or not isinstance(value, Known):
         return value
     if not isinstance(value.value, kind) or (kind is int and isinstance(value.value, bool)):
         missing = placeholders.of_number(as_text(value.value)) if kind is not str else ""

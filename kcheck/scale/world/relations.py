@@ -29,7 +29,7 @@ class Deployments:
 
     def workload(self, part: Thing) -> Workload:
         """Return the workload of a pod template or a container."""
-        return part if isinstance(part, Workload) else self._workload_of[part]
+        return part if type(part) is Workload else self._workload_of[part]
 
     def template(self, container: Container) -> PodTemplate:
         """Return the pods of a container."""

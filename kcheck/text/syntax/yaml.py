@@ -253,7 +253,7 @@ def _explain(error: Exception, source: Source, data: bytes, offset: Callable[[in
 
 def resolve(node: Node) -> Target:
     """Return the node itself, or the target of an alias."""
-    return node.target if isinstance(node, Alias) else node
+    return node.target if type(node) is Alias else node  # type: ignore[return-value] # isinstance takes longer
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
@@ -261,7 +261,7 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
     The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
-    found = resolve(node) if node is not None else None
+    found: Target | None = node.target if type(node) is Alias else node  # type: ignore[assignment] # as in resolve
     for step in path:
         if type(step) is str:
             found = member(found, step)
@@ -274,10 +274,12 @@ def get(node: Node | None, *path: str | int) -> Target | None:
 
 def member(node: Node | None, key: str) -> Target | None:
     """Return the value of a key of a map, like `get`."""
-    if not isinstance(node, Mapping):
+    if node is None or not isinstance(node, Mapping):
         return None
     index = node.indexed or node.index
-    if (entry := index.get(key)) is None and "<<" in index:
+    if (entry := index.get(key)) is None:
+        if "<<" not in index:
+            return None
         entry = next(filter(None, (layer.own(key) for layer in layers(node))), None)
     found = entry.value if entry is not None else None
     return found.target if type(found) is Alias else found  # type: ignore[return-value] # isinstance takes longer
@@ -292,7 +294,7 @@ def text(node: Node | None, *path: str | int) -> str:
 def items(node: Node | None, *path: str | int) -> list[Target]:
     """List the items of the list at a path; empty if there is none."""
     found = get(node, *path)
-    return [resolve(item) for item in found.items] if isinstance(found, Sequence) else []
+    return list(map(resolve, found.items)) if found is not None and isinstance(found, Sequence) else []
 
 
 def scalars(node: Node | None, *path: str | int) -> list[Scalar]:
@@ -383,7 +385,8 @@ def resolved(text: str) -> Plain:
         return _CONSTANTS.get(text, text)
     digits = text if text[0] == "." else text.replace("_", "")
     if _INT.fullmatch(digits) and len(digits) < 100:
-        number = int(re.sub("^([-+]?)0(?=[0-7])", r"\g<1>0o", digits), 0)
+        unsigned = digits.lstrip("+-")
+        number = int(digits, 8 if unsigned[0] == "0" and unsigned.isdecimal() else 0)
         if -(2**63) <= number < (2**63 if digits[0] in "+-" else 2**64):
             return number
     if _FLOAT.fullmatch(digits) and not math.isinf(result := float(digits)):

@@ -23,7 +23,7 @@ Plain data has the place of its thing; None stands for unset.
 """
 
 
-_VALUES = (Known, Unset, Unknown)
+_VALUES, _PLAIN = (Known, Unset, Unknown), (str, int, bool, tuple, list, dict, type(None))
 
 
 class Field(Struct, frozen=True):
@@ -57,7 +57,9 @@ class Field(Struct, frozen=True):
 
     def valued(self, found: object, thing: object) -> Value[object] | list[Any]:
         """Give plain data the origin of its object."""
-        if isinstance(found, _VALUES) or (self.kind == "records" and isinstance(found, list)):
+        if (type(found) not in _PLAIN and isinstance(found, _VALUES)) or (
+            self.kind == "records" and isinstance(found, list)
+        ):
             return found
         origin = Origin((thing.place,) if isinstance(thing, Thing) else ())
         if isinstance(found, Amount):
