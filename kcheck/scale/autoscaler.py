@@ -378,13 +378,7 @@ def nodes_of(pool: KarpenterPool) -> NodePool:
     name = {"karpenter.sh/nodepool": pool.name.value} if isinstance(pool.name, Known) else {}
     labels = pool.labels if isinstance(pool.labels, Unknown) else computed(pool, (known(pool.labels) or {}) | name)
     return NodePool(
-        pool.id,
-        pool.place,
-        pool.id,
-        pool.cluster,
-        pool.name,
-        size=Size(autoscaled=computed(pool, value=True)),
+        pool.id, pool.place, pool.id, pool.cluster, pool.name, size=Size(autoscaled=computed(pool, value=True)),
         machine=Machine(Unknown("the machine types are Karpenter's choice"), pool.gpu),
-        scheduling=Scheduling(labels, pool.taints),
-        market=Market(spot=pool.spot),
-    )
+        scheduling=Scheduling(labels, pool.taints), market=Market(spot=pool.spot),
+    )  # fmt: skip

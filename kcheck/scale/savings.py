@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias, cast
 
 from msgspec.structs import replace
 
@@ -43,7 +43,14 @@ class Saving(NamedTuple):
 
 def by(word: str) -> Callable[[Autoscaler, World], Value[Saving]]:
     """Return the estimated saving from changing a word; null if nothing."""
-    return lambda autoscaler, world: _saved(autoscaler, world, _CHANGES[word](autoscaler, world))
+
+    def read(autoscaler: Autoscaler, world: World) -> Value[Saving]:
+        key = (word, autoscaler.id)
+        if not (world.is_first_look and key in world.estimates):
+            world.estimates[key] = _saved(autoscaler, world, _CHANGES[word](autoscaler, world))
+        return cast("Value[Saving]", world.estimates[key])
+
+    return read
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:

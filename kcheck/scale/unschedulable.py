@@ -147,15 +147,9 @@ def _told(share: Share, pool: NodePool, template: PodTemplate) -> Shortage:
     written = [value for value in values if isinstance(value, Known)]
     largest = max(written, key=lambda one: one.value).origin if written else Origin((template.place,))
     return Shortage(
-        resource,
-        Known(text, largest),
-        share.room.machine,
-        write(left),
-        write(whole),
-        exact=share.left.exact is not None,
-        taken=write(share.taken) if share.taken else None,
-        pool=pool,
-    )
+        resource, Known(text, largest), share.room.machine, write(left), write(whole),
+        exact=share.left.exact is not None, taken=write(share.taken) if share.taken else None, pool=pool,
+    )  # fmt: skip
 
 
 def _memory(count: int, unit: int) -> str:

@@ -1,7 +1,7 @@
 """Check a folder repeatedly during editing, and reuse earlier outcomes for objects a change does not affect.
 
 A first pass decides the objects of changed files and of their clusters; it reuses the outcomes of the run before
-for all others. A second pass decides those, too.
+for all others, and the simulated savings of that run. A second pass decides those, too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from kcheck.addons.editor.snapshot import Buffers, Snapshot
 from kcheck.engine.affected import Affected, affected
 from kcheck.engine.linter import Linter
 from kcheck.inventory.reading import Kept
+from kcheck.model import Autoscaler
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:
@@ -63,7 +64,9 @@ class Checker:
         linter = Linter(tree, config, kept=self._kept)
         snapshot = partial(Snapshot, self.folder, tree, config, stand_ins=stand_ins, named=self._named)
         if self._earlier.begin(linter) and in_parts and self._seconds > _SHORT:
+            linter.world.is_first_look = True
             yield snapshot(linter.result(decide=self._earlier.decide), partial=True)
+        linter.world.is_first_look = False
         self._earlier.decide_rest()
         result = linter.result(decide=self._earlier.decide)
         self._earlier.end()
@@ -83,6 +86,7 @@ class Earlier:
         self._sources: dict[str, Source] = {}
         self._changed: set[str] = set()
         self._affected: Affected | None = None
+        self._estimates: dict[tuple[str, str], object] = {}
 
     def begin(self, linter: Linter) -> bool:
         """Begin a run; return whether the changes affect only some of the objects, so that the others can wait."""
@@ -91,7 +95,7 @@ class Earlier:
         self._changed |= {path for path in before.keys() | after.keys() if before.get(path) is not after.get(path)}
         found = affected(self._changed, reading, linter.world) if self._outcomes else None
         self._affected = found and found._replace(whole=set())  # workloads in other files can wait
-        self._sources, self._now = after, {}
+        self._sources, self._now, linter.world.estimates = after, {}, self._estimates
         return self._affected is not None
 
     def decide_rest(self) -> None:
@@ -106,6 +110,8 @@ class Earlier:
                 earlier = self._outcomes.get((checks.subject, thing.id))
                 if earlier is not None:
                     return earlier
+            if checks.world.is_first_look and isinstance(thing, Autoscaler):
+                return checks.outcome(thing)
             self._now[key] = checks.outcome(thing)
         return self._now[key]
 

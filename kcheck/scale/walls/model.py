@@ -144,14 +144,9 @@ class WallFinder:
         return self.trial(least, least if exact else fits(1), {pool.id: 1 for pool in self.pools})
 
     def limit(
-        self,
-        mechanism: str,
-        scope: str,
-        cause: Value[object],
-        entry: ProfileValue | tuple[str, str],
-        key: str = "",
+        self, mechanism: str, scope: str, cause: Value[object], entry: ProfileValue | tuple[str, str], key: str = "",
         pools: Sequence[NodePool] | None = None,
-    ) -> Wall:
+    ) -> Wall:  # fmt: skip
         """Make a wall without a number of nodes; `entry` has kind and source; its id ends with `key`, else `scope`."""
         kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place

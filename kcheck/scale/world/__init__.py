@@ -18,13 +18,19 @@ from kcheck.scale.world.sizes import Images, Sizes
 
 
 class World(Memory):
-    """Inventory with everything computed from it, by subject."""
+    """Inventory with everything computed from it, by subject.
+
+    `estimates` are simulated savings by word and autoscaler; at a first look, those of an earlier run stand in.
+    """
+
+    is_first_look = False
 
     def __init__(self, inventory: Inventory, config: Config, inputs: Iterable[Input] = ()) -> None:
         super().__init__()
         self.inventory = inventory
         self.config = config
         self.inputs = list(inputs)
+        self.estimates: dict[tuple[str, str], object] = {}
         self.deployed = Deployments(inventory)
         self.autoscaling = Autoscaling(inventory)
         self.numbers = Numbers(config)
@@ -43,6 +49,7 @@ class World(Memory):
         Memory.__init__(world)
         world.inventory = replace(self.inventory, cluster_of=self.inventory.cluster_of | homes)
         world._fill_pools()
+        world.estimates = {}
         world.images = Images(self.inventory, world.sizes, self.numbers)
         return world
 

@@ -11,6 +11,7 @@ import pytest
 from kcheck.addons.editor import checker
 from kcheck.addons.editor.checker import Checker
 from kcheck.config.effective import effective_config
+from kcheck.scale.simulate import results
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kcheck.addons.editor.snapshot import Snapshot
+    from kcheck.scale.simulate.scenario import Scenario
 
 Seen = set[tuple[str, str, int, str, str]]
 
@@ -88,6 +90,28 @@ def test_findings_of_the_edited_file_come_first(folder: Path) -> None:
         for one in first:
             ours = {os.path.relpath(path) for path in texts}
             assert {own for own in seen(one) if own[1] in ours} == {own for own in seen(last) if own[1] in ours}
+
+
+def test_no_run_is_simulated_before_the_first_findings(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Savings of the run before stand in; the second pass replaces them by those of the code as it is now."""
+    again, compare = make(), results.compare
+    simulated: list[Scenario] = []
+
+    def counted(before: Scenario, after: Scenario) -> results.Saving | None:
+        simulated.append(before)
+        return compare(before, after)
+
+    monkeypatch.setattr(results, "compare", counted)
+    list(again.check({}))
+    for texts in edits(folder):
+        simulated.clear()
+        checks = again.check(encoded(texts))
+        last = next(checks)
+        assert not (last.partial and simulated)
+        for last in checks:  # noqa: B007 - the last one is looked at
+            pass
+        fresh = list(make().check(encoded(texts)))[-1]
+        assert {one.details for one in last.result.findings} == {one.details for one in fresh.result.findings}
 
 
 def test_unreadable_text_keeps_the_old_findings_and_reports_the_broken_place(folder: Path) -> None:
