@@ -43,14 +43,10 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
     ends = extended or window.ends
     longer = window.extended if extended is None and window.extended and not has_come(window.extended) else None
     found = Support(
-        ends.isoformat() + (" or before" if number < min(table.minors) else ""),
-        days_since(ends),
-        window.ends.isoformat(),
-        days_since(window.ends) if extended else None,
-        longer=longer.isoformat() if longer else None,
-        effect=table.effect,
-        newest=f"1.{table.newest(has_come)}",
-    )
+        ends.isoformat() + (" or before" if number < min(table.minors) else ""), days_since(ends),
+        window.ends.isoformat(), days_since(window.ends) if extended else None,
+        longer=longer.isoformat() if longer else None, effect=table.effect, newest=f"1.{table.newest(has_come)}",
+    )  # fmt: skip
     return mapped(minor, lambda _: found)
 
 
