@@ -1,4 +1,4 @@
-"""Paths and settings in; inventory, findings and fixes out: the stable API for other code."""
+"""Stable API for other code: paths in; inventory, findings and fixes out."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load(
     select: Sequence[str] = (), ignore: Sequence[str] = (), rules: Sequence[str] = (), usage: str = "",
     outside: Sequence[str] = (),
 ) -> Project:  # fmt: skip
-    """Load the Terraform and manifests below paths (default: the current folder) with the closest kcheck.yaml.
+    """Load Terraform and manifests below paths with the closest kcheck.yaml.
 
     Args:
         paths: Folders and files, read together.
@@ -120,7 +120,7 @@ class Project:
 
     @property
     def inventory(self) -> Inventory:
-        """Clusters, pools, networks and workloads; each value has the origin it was read from."""
+        """Clusters, pools, networks and workloads, each value with its origin."""
         return self.world.inventory
 
     @property
@@ -129,13 +129,13 @@ class Project:
         return [one for one in self._linter.reading.skipped if one.what.startswith("cluster")]
 
     def capacity(self, cluster: Cluster) -> list[Wall]:
-        """List the limits of a cluster by number of nodes, lowest first, unknown ones last."""
+        """List the limits of a cluster by number of nodes, lowest first."""
         from kcheck.scale.walls import find_walls
 
         return find_walls(cluster, self.world)
 
     def check(self, *, info: bool = False, tell: Callable[[str], None] = deadline.no_progress) -> Report:
-        """Run the rules; `info` also shows findings of that severity; `tell` receives progress."""
+        """Run the rules; `info` adds that severity; `tell` receives progress."""
         self.tell = tell
         try:
             read = self._linter

@@ -1,1 +1,1 @@
-"""Products on top of the core: nothing imports them, and each has its command, its extra and its tests."""
+"""Products on top of the core, each with its own command, extra and tests."""

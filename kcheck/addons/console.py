@@ -1,4 +1,4 @@
-"""kcheck eval: evaluate one expression in a root module, as `terraform console` would."""
+"""kcheck eval: evaluate an expression as `terraform console` would."""
 
 import re
 import sys
@@ -28,7 +28,7 @@ from kcheck.text.values import Datum, Known, Unknown
 
 
 class Answer(TypedDict):
-    """Value of an expression, or the reason it is unknown; `origins` are `path:line:column`."""
+    """Value of an expression, or why it is unknown, and where it comes from."""
 
     value: object
     known: bool
@@ -63,7 +63,7 @@ def evaluate(expression: str, root: str, config: Config) -> Answer:
 
 
 def strict_value(expression: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate an expression; raise EvaluationError where Terraform does, for undeclared names also if unused."""
+    """Evaluate an expression; raise EvaluationError where Terraform does."""
     strict = scope.strictly()
     loops = [node for node in nodes.walk(expression) if isinstance(node, nodes.For | nodes.TemplateFor)]
     own = {name for loop in loops for name in (loop.key, loop.name)}

@@ -107,7 +107,7 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
 def _with_commands(
     report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None
 ) -> Report:
-    """Add the next command to text output, the command line to HTML, and the earlier state to comments."""
+    """Add the next command to text, the command line to HTML, before to comments."""
     names = {format_, *(name for name, _ in outputs)}
     if comparison is not None and names & {"markdown", "github"}:
         report = report._replace(before=comparison.before)
@@ -140,7 +140,7 @@ def _print(report: Report, format_: str, *, is_relevant: bool) -> None:
 
 
 def _output(text: str) -> tuple[str, str]:
-    """Parse FORMAT=FILE. Raises click.UsageError if the format is unknown, or FILE is missing."""
+    """Parse FORMAT=FILE. Raises click.UsageError for a wrong one."""
     name, _, path = text.partition("=")
     if name not in FORMATS or not path:
         raise click.UsageError(f"--output-file {text}: expected FORMAT=FILE; formats are {', '.join(FORMATS)}")
@@ -157,7 +157,7 @@ def _write(path: str, text: str) -> None:
 
 
 def _summarize(report: Report) -> None:
-    """Append findings or gaps to the job summary of GitHub Actions; nothing if all is fine."""
+    """Append findings or gaps to the job summary of GitHub Actions."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path and (report.findings or not report.result.judged.is_complete):
         from kcheck.report import forges
@@ -173,7 +173,7 @@ def _summarize(report: Report) -> None:
 
 
 def next_step(context: click.Context, report: Report) -> str:
-    """Suggest what to run after a check, with its paths and flags; empty if no findings are shown."""
+    """Suggest a command after a check; empty if no findings are shown."""
     findings = report.findings
     if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
@@ -192,7 +192,7 @@ def next_step(context: click.Context, report: Report) -> str:
 
 
 def _suggested(context: click.Context, name: str, *words: str, flags: Collection[str] = ()) -> str:
-    """Format a follow-up command with those of this command's arguments that it accepts."""
+    """Format a follow-up command with the arguments that it accepts."""
     group = context.find_root().command
     command = group.get_command(context, name) if isinstance(group, click.Group) else None
     taken = {param.name for param in (command.params if command is not None else ())} - {"fail_on"}
@@ -209,7 +209,7 @@ _OUTPUT = {
 
 
 def command_line(context: click.Context) -> str:
-    """Return the command line that reproduces the findings, safe to share in a report, and the commit it ran on.
+    """Return the command line that reproduces the findings, and the commit.
 
     Values of variables, which may be secrets, are masked, and absolute paths are shortened.
     """

@@ -1,4 +1,4 @@
-"""Command line: click group of all commands, each imported when it runs or its help is printed."""
+"""Command line: a group of all commands, each imported when it is used."""
 
 import atexit
 import codecs

@@ -94,7 +94,7 @@ class Wanted(Struct, frozen=True):
 
 
 def _refuse_baseline_path(paths: tuple[str, ...], known: bool | None) -> None:
-    """Refuse `--baseline FILE`, which would check FILE. Raises click.UsageError if a path is a baseline."""
+    """Refuse `--baseline FILE`. Raises click.UsageError if a path is a baseline."""
     for name in paths if known else ():
         if name.endswith(".json") and os.path.isfile(name) and system.head(name, len(_BEGIN)) == _BEGIN:
             raise click.UsageError(f"{name} is a baseline; use --baseline-file {name}")
@@ -141,7 +141,7 @@ def results(
     paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool,
     prune: bool = False,
 ) -> tuple[Result, Result]:  # fmt: skip
-    """Check a tree; return the result with and without known findings, and list those that are gone."""
+    """Check a tree; return the result with and without known findings, and the gone."""
     from kcheck.api import Project
 
     project = Project(paths, config)
@@ -169,7 +169,7 @@ _MOST = 10
 
 
 def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
-    """List known findings that are gone; with `prune`, remove them from the baseline file.
+    """List known findings that are gone; `prune` removes them from the baseline.
 
     Raises click.UsageError if the file cannot be written, or was written by a run with other arguments.
     """

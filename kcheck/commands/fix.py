@@ -82,7 +82,7 @@ def command(
 
 
 def report(outcome: Fixes, threshold: str, *, diff: bool, copied: bool = False) -> int:
-    """Print what was fixed and what is left; return the exit status that the rest deserves."""
+    """Print what was fixed and what is left; return the exit status."""
     left = [finding for finding in outcome.remaining if options.reaches_threshold(finding, threshold)]
     places = _Places(outcome, written=not diff and not copied)
     headline, *lines = _summary(outcome, left, places, is_written=not diff)
@@ -98,7 +98,7 @@ def report(outcome: Fixes, threshold: str, *, diff: bool, copied: bool = False) 
 
 
 def _write(outcome: Fixes, *, diff_only: bool, output: str | None) -> None:
-    """Print a diff, or write the files below a folder or in place; exit with 2 if that fails."""
+    """Print a diff, or write the files; exit with 2 if that fails."""
     try:
         if diff_only:
             printing.diffs(outcome.files)
@@ -112,7 +112,7 @@ def _write(outcome: Fixes, *, diff_only: bool, output: str | None) -> None:
 
 
 def _declined(fixes: list[Finding]) -> list[Finding]:
-    """Ask about each fix; return those to leave out. Raises click.Abort on Ctrl-C or at the end of input."""
+    """Ask about each fix and return those to leave out. Raises click.Abort."""
     declined: list[Finding] = []
     answer = ""
     printing.note("a: this one and all that follow; q: neither this one nor what follows; Ctrl-C: write nothing")
@@ -166,7 +166,7 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
 
 
 def _stale_pages(finding: Finding) -> Iterable[tuple[str, str]]:
-    """Yield lines of Markdown with the old value: a range, or the default of a variable in README.md beside it."""
+    """Yield lines of Markdown that still show a changed range or default."""
     for place, written in ((change.origin.path, change.origin.written) for change in finding.changes):
         path, old = written.source.path, written.text
         disk, pages = Disk(boundary=around([path])), [os.path.join(os.path.dirname(path), "README.md")]
@@ -184,7 +184,7 @@ def _stale_pages(finding: Finding) -> Iterable[tuple[str, str]]:
 
 
 def _held_back(outcome: Fixes) -> Iterable[tuple[str, str, list[Finding]]]:
-    """Yield fixes that were not asked for, with the flag that applies them and the reason it is needed."""
+    """Yield fixes that were not asked for, with their flag and the reason."""
     kinds = grouped(outcome.held_back, lambda one: one.fix.safety if one.fix and one.severity > Severity.INFO else "")
     held: dict[str, list[Finding]] = {"costs": [], "unsafe": [], "": [], **kinds}
     yield "without --safe-only", " (the bill or the behaviour changes)", held["costs"]
@@ -202,7 +202,7 @@ def _refused(refused: Refused, places: _Places) -> Iterable[str]:
 
 
 class _Places:
-    """Places of findings of any round in the current files: the fixed ones if `written`."""
+    """Places of findings of any round in the current files."""
 
     def __init__(self, outcome: Fixes, *, written: bool) -> None:
         self.now = {file.path: file.new if written else file.old for file in outcome.files}
@@ -216,7 +216,7 @@ class _Places:
         return f"{source.path}:{line if now == source.data else self._moved(source.data, now)[line - 1]}"
 
     def _moved(self, then: bytes, now: bytes) -> list[int]:
-        """Map line numbers of an earlier text to current ones; a removed line maps to its replacement."""
+        """Map line numbers of an earlier text to current ones."""
         if then not in self.lines:
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)

@@ -27,7 +27,7 @@ from kcheck.text.units import counted, some
 
 
 def _clouds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Parse a comma-separated list of clouds. Raises click.BadParameter if a name is not a cloud."""
+    """Parse a list of clouds. Raises click.BadParameter for another name."""
     names = tuple(filter(None, (value or "").split(",")))
     wrong = next((name for name in names if name not in CLOUDS), None)
     if wrong is not None:
@@ -105,7 +105,7 @@ command.params += [click.Option([f"--{name}"], is_flag=True, help=f"Add {adds}."
 
 
 def _on_clouds(intent: Intent, clouds: tuple[str, ...]) -> tuple[list[Translated], dict[str, bytes]]:
-    """Generate the cluster on each cloud that allows it, with the files of all; exits with 2 if none does."""
+    """Generate the cluster on each cloud that allows it; exit with 2 if none does."""
     results = other_clouds.on_clouds(intent, clouds)
     able = [one for one in results if isinstance(one, other_clouds.Translated)]
     for refused in results:
@@ -134,7 +134,7 @@ def _edit(code: Source, cloud: str | None, nodes: int | None, *, diff: bool, ove
 
 
 def _written(files: Iterator[File], *, diff: bool, overwrite: bool) -> list[File]:
-    """Write the files that differ, or print them as a diff, and return them; exits with 2 on failure."""
+    """Write the files that differ, or print them as a diff, and return them."""
     try:
         changed = [one for one in files if one.old != one.new or one.fresh]
         if diff:
@@ -149,7 +149,7 @@ def _written(files: Iterator[File], *, diff: bool, overwrite: bool) -> list[File
 
 
 def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) -> Source | None:
-    """Return the code to derive the intent from, and how to read it; None without paths.
+    """Return the code to derive the intent from; None without paths.
 
     Raises ConfigError if an option needs --from, or the settings are invalid.
     """
@@ -164,7 +164,7 @@ def _source(paths: tuple[str, ...], cluster: str, reading: dict[str, object]) ->
 def _intent(
     cloud: str | None, nodes: int | None, file: str | None, code: Source | None, more: tuple[str, list[str]]
 ) -> Intent:
-    """Return the intent: derived from code, overridden by the file, then by the flags; `more` are teams and parts.
+    """Return the intent: from code, overridden by the file, then by flags.
 
     Raises ConfigError if no cloud is given, or the intent is invalid.
     """
@@ -179,7 +179,7 @@ def _intent(
 
 
 def _files(made: dict[str, bytes], folder: str, before: Mapping[str, bytes] | None = None) -> Iterator[File]:
-    """Yield the new files with the present content of their places, and files to remove.
+    """Yield new files with the present content of their places, and files to remove.
 
     Of a cluster that was generated `before`, only what another intent changes is written. Files that were generated
     then, are as they were, and belong to this one no more, are removed. Raises SaveError if a link leads out of the
@@ -200,7 +200,7 @@ def _files(made: dict[str, bytes], folder: str, before: Mapping[str, bytes] | No
 
 
 def _refuse_losses(files: list[File], *, overwrite: bool) -> None:
-    """Refuse to replace existing files without --overwrite. Raises SaveError if a file exists."""
+    """Refuse to replace files without --overwrite. Raises SaveError if one exists."""
     there = [file.path for file in files if not file.fresh]
     if there and not overwrite:
         raise SaveError(

@@ -41,7 +41,7 @@ def command(
 
 
 def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
-    """Write comments that silence findings, and return the findings left, each printed with its reason.
+    """Write comments that silence findings; return the findings left.
 
     Raises click.UsageError if there is no reason, SaveError if the files cannot be written.
     """

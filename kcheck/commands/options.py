@@ -42,13 +42,13 @@ _KEYS = regex(r"(?m)^((?:  )?)([\w-]+):")
 
 
 class Failure(click.ClickException):
-    """An error that is not a usage error: exit status 2, without the usage of the command."""
+    """An error that is no usage error: exit status 2, without the usage."""
 
     exit_code = 2
 
 
 def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Complete names of groups and rules from file names, as reading all rules takes a second."""
+    """Complete names of groups and rules from file names, for speed."""
     groups = [name for name, _ in system.entries(RULES)]
     rules = (name for group in groups for name, _ in system.entries(os.path.join(RULES, group)))
     names = [*groups, *(os.path.splitext(rule)[0] for rule in rules)]
@@ -57,7 +57,7 @@ def complete_rules(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_limits(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:  # noqa: ARG001
-    """Complete names of limits such as eks.pool.quota, from the lines of profile files."""
+    """Complete names of limits such as eks.pool.quota from profile files."""
     names = []
     for cloud, _ in system.entries(PROFILES):
         path, top = os.path.join(PROFILES, cloud, "limits.yaml"), ""
@@ -119,7 +119,7 @@ hook = click.option(
 
 
 def former(name: str, now: str, *, is_flag: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a hidden option for an old spelling, which works for one more minor version and prints the new one."""
+    """Return a hidden option for an old spelling, which prints the new one."""
 
     def told(_context: click.Context, _parameter: click.Parameter, value: T) -> T:
         if value:
@@ -130,14 +130,14 @@ def former(name: str, now: str, *, is_flag: bool = False) -> Callable[[Callable[
 
 
 def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return the option --format, passed as `format_`; the first format is the default."""
+    """Return the option --format, passed as `format_`."""
     return click.option(
         "--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
     )
 
 
 class Command(click.Command):
-    """Reports kcheck's own errors, such as missing paths and invalid settings, as usage errors."""
+    """Command that reports kcheck's own errors as usage errors."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups: the command's own first."""
@@ -188,7 +188,7 @@ class HookCommand(Command):
 
 
 def _with_files_last(arguments: list[str], valued: Container[str]) -> list[str]:
-    """Insert `--` before the first file that pre-commit passes, so that its name is never an option.
+    """Insert `--` before the first file that pre-commit passes.
 
     pre-commit appends the files of a commit, which all exist, to the options of its configuration. `valued` are the
     options that take the next word.
@@ -256,7 +256,7 @@ def with_config(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the shared options, without --timeout, to a command that runs until its user ends it.
+    """Add the shared options, without --timeout, to a long-running command.
 
     It takes `paths`, and builds settings itself with the run's `settings`.
     """
@@ -310,7 +310,7 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
 
 
 def _touched(paths: tuple[str, ...]) -> set[str]:
-    """Return the files of a commit among the paths. Raises click.UsageError if one is an option."""
+    """Return the files of a commit. Raises click.UsageError if one is an option."""
     touched = {path for path in paths if not os.path.isdir(path)}
     for word in sorted(touched):
         if word.startswith("-") and not os.path.lexists(word):
@@ -319,7 +319,7 @@ def _touched(paths: tuple[str, ...]) -> set[str]:
 
 
 class Run(NamedTuple):
-    """A call of a command: the function that builds its settings, and the arguments that decide the findings.
+    """A call of a command: its settings, and the arguments that decide findings.
 
     `settings` takes the paths, and an `overlay` that replaces some files. `changed` are the files of a commit.
     """
@@ -343,7 +343,7 @@ def _canonical(paths: tuple[str, ...], file: str | None, flags: Mapping[str, obj
 
 
 def rule_folders(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the user's rule folders: from the flag, else from the settings of the working directory."""
+    """Return the user's rule folders: from the flag, else from the settings."""
     from kcheck.config import settings
 
     return given or settings.load(()).rules
@@ -361,7 +361,7 @@ def fails_undecided(result: Result, threshold: str) -> bool:
 
 
 def tell_bugs(result: Result) -> None:
-    """Print former names of rules, the bugs in kcheck, and the failures of the user's own rules."""
+    """Print former names of rules, bugs in kcheck, and failures of custom rules."""
     tell_renamed(result.renamed)
     if not result.bugs:
         return
@@ -402,18 +402,18 @@ def end_late() -> NoReturn:
 
 
 def bug_status(result: Result) -> int:
-    """Return the exit status of a run with bugs: 3, or 2 if only the user's own rules failed."""
+    """Return the exit status for bugs: 3, or 2 if only custom rules failed."""
     return 3 if any(bug.own is None for bug in result.bugs) else 2
 
 
 def read_tree(paths: tuple[str, ...], config: Config) -> Tree:
-    """Return the tree of the paths (default: the working directory); - is a manifest on stdin."""
+    """Return the tree of the paths; - is a manifest on stdin."""
     overlay = {os.path.realpath("-"): system.standard_input()} if paths == ("-",) else None
     return Tree(list(paths), overlay, config.exclude, config.boundary)
 
 
 class PathsOrSubcommand(Group):
-    """Command that takes paths or a subcommand; a first word that names a subcommand is no path."""
+    """Command that takes paths or a subcommand."""
 
     allow_interspersed_args = True
 

@@ -1,4 +1,4 @@
-"""Everything commands print, including progress. Untrusted text is escaped, so it cannot control terminals or logs."""
+"""Everything commands print; untrusted text is escaped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NARROWEST, _WIDEST = 60, 200
 
 
 def page(text: str | Text, *, err: bool = False) -> None:
-    """Print a string that ends with a newline, or a Text: styled on a terminal, plain elsewhere."""
+    """Print a string or a Text: styled on a terminal, plain elsewhere."""
     stream = sys.stderr if err else sys.stdout
     if isinstance(text, str):
         click.echo(visible_lines(text), nl=False)
@@ -41,7 +41,7 @@ def page(text: str | Text, *, err: bool = False) -> None:
 
 
 def screen(stream: TextIO | None = None) -> int:
-    """Return the columns of a terminal, by default stdout; 0 for a pipe, unless colours are asked for."""
+    """Return the columns of a terminal; 0 for a pipe without colours."""
     stream = stream or sys.stdout
     if not stream.isatty() and not _has_colours(stream):
         return 0
@@ -51,7 +51,7 @@ def screen(stream: TextIO | None = None) -> int:
 
 
 def _has_colours(stream: TextIO) -> bool:
-    """Whether to print colours: by --color, NO_COLOR, FORCE_COLOR and TERM, in this order."""
+    """Whether to print colours: by --color, NO_COLOR, FORCE_COLOR and TERM."""
     context = click.get_current_context(silent=True)
     if context is not None and context.color is not None:
         return context.color
@@ -80,7 +80,7 @@ def note(text: str, *, bold: bool = False) -> None:
 
 
 def report(text: str) -> None:
-    """Print a report of `check` for programs, already escaped apart from its annotations."""
+    """Print a report of `check` for programs, already escaped."""
     click.echo(text, nl=False)
 
 
@@ -107,7 +107,7 @@ def diffs(files: Iterable[File]) -> None:
 
 
 def show_mistake(mistake: click.ClickException) -> None:
-    """Escape the message of a usage error before click prints it; messages about rules have several lines."""
+    """Escape the message of a usage error before click prints it."""
     lines = getattr(mistake.__cause__, "lines", (mistake.message,))
     vars(mistake)["message"] = "\n".join(map(visible, lines))
 
@@ -132,7 +132,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def show_progress(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """Show progress on stderr if that is a terminal and the run takes over a second; cleared at the end.
+    """Show progress on a terminal's stderr if the run takes over a second.
 
     Yields a function that takes the current stage.
     """

@@ -1,4 +1,4 @@
-"""Settings of a run: targets, environments, rules and numbers, from flags and `kcheck.yaml`."""
+"""Settings of a run, from flags and `kcheck.yaml`."""
 
 import datetime
 import os
@@ -41,7 +41,7 @@ class Environment(Struct, frozen=True):
 
 
 class Accepted(Struct, frozen=True):
-    """A finding accepted in the settings, in some files or everywhere, optionally until a date."""
+    """A finding accepted in the settings, optionally for some files or until a date."""
 
     rule: str
     path: str
@@ -51,7 +51,7 @@ class Accepted(Struct, frozen=True):
 
 
 class RunRequest(Struct, frozen=True):
-    """Inputs of simulated runs: work of each pod in seconds, images that a new node pulls in MiB.
+    """Inputs of simulated runs: seconds of work, MiB of images.
 
     `jobs` treats every cluster as one for jobs, whatever its code says. Without `savings`, findings do not state what
     their fix saves in a run, which takes most of the time.
@@ -78,7 +78,7 @@ class Tier(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Measured usage and its settings. `labels` names the pod labels for owner, team and experiment."""
+    """Measured usage, and the pod labels for owner, team and experiment."""
 
     recording: str = ""
     window: str = ""
@@ -136,7 +136,7 @@ class Config(Struct, frozen=True):
             yield from (("clusters", path) for path in (one.root, *one.manifests))
 
     def files(self) -> Iterator[tuple[str, str]]:
-        """Yield the paths that are read in addition to the tree, each after the name of its setting."""
+        """Yield the paths read in addition to the tree, with the setting's name."""
         for name, value in (
             ("var_files", self.var_files), ("module_dirs", self.module_dirs), ("rules", self.rules),
             ("helm_values", self.helm_values), ("baseline", (self.baseline,) if self.baseline else ()),
@@ -152,7 +152,7 @@ class Config(Struct, frozen=True):
 
 
 def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
-    """Read `--nodes [CLUSTER=]N`, given any number of times. Raises ConfigError if N is not a positive whole number."""
+    """Read `--nodes [CLUSTER=]N`. Raises ConfigError for a wrong number."""
     result: dict[str, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
@@ -166,7 +166,7 @@ def parse_nodes(values: tuple[str, ...]) -> dict[str, int]:
 
 
 def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
-    """Read `--var NAME=VALUE`, given any number of times. Raises ConfigError if there is no `=`."""
+    """Read `--var NAME=VALUE`. Raises ConfigError without `=`."""
     result = {}
     for value in values:
         name, equals, text = value.partition("=")
@@ -177,7 +177,7 @@ def parse_variables(values: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_price(value: str | None) -> int | None:
-    """Parse `--price`, in US dollars per node-hour, as cents. Raises ConfigError if it is not a positive number."""
+    """Parse `--price` in US dollars per node-hour. Raises ConfigError if not above 0."""
     if value is None:
         return None
     try:
@@ -204,7 +204,7 @@ VARIABLE = "KCHECK_TODAY"
 
 
 def today() -> datetime.date:
-    """Return the date to judge by: KCHECK_TODAY, else today in UTC. Raises ConfigError if KCHECK_TODAY is no date."""
+    """Return KCHECK_TODAY, else today in UTC. Raises ConfigError if it is no date."""
     text = os.environ.get(VARIABLE)
     try:
         return datetime.date.fromisoformat(text) if text else datetime.datetime.now(datetime.UTC).date()

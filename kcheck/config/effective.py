@@ -30,7 +30,7 @@ def effective_config(
     overlay: Mapping[str, bytes | None] | None = None,
     top: str | None = None,
 ) -> Config:
-    """Load the nearest settings file and override it by flags; `overlay` replaces the content of files.
+    """Load the nearest settings file and override it by flags.
 
     `top` is the repository of the paths, whether or not git knows it. Raises ConfigError if the file or a flag is
     invalid.

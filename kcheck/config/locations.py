@@ -1,4 +1,4 @@
-"""Find the settings file without loading it, so that commits without anything for kcheck stay cheap."""
+"""Find the settings file without loading it."""
 
 import os
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ BASELINE = "kcheck-baseline.json"
 
 
 def find_file(paths: Iterable[str], disk: Disk, top: str | None = None) -> str | None:
-    """Find the settings file of the folder that holds all paths, or the nearest one above it.
+    """Find the nearest settings file at or above the folder of all paths.
 
     The search ends at `top`, else at the top of the repository. Raises ConfigError if it is a link that leads out of
     the repository.

@@ -1,4 +1,4 @@
-"""Validate settings, intents and rules against their schemas, and locate every mistake."""
+"""Validate settings, intents and rules against schemas."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def load(name: str) -> Schema:
 
 
 def below(name: str, steps: Iterable[str | int]) -> Schema | None:
-    """Return the part of a schema at some keys, with references resolved; None if there is none."""
+    """Return the part of a schema at some keys; None if there is none."""
     whole = load(name)
     part: Schema | None = whole
     for step in steps:
@@ -117,7 +117,7 @@ def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
-    """Convert a YAML node to data whose parts know their place; 3.0 becomes 3, as in JSON Schema."""
+    """Convert a YAML node to data whose parts know their place."""
     from kcheck.text.syntax import yaml
 
     node = yaml.resolve(node)
@@ -138,7 +138,7 @@ def _keyed(entry: yaml.Pair) -> Known[DatumValue]:
 
 
 def differences(data: Known[DatumValue], schema: str, noun: str, whole: str) -> list[Difference]:
-    """List the differences between data and a schema in file order, with the expected values.
+    """List the differences between data and a schema, in file order.
 
     `noun` is the word for a key, `whole` the word for the document.
     """

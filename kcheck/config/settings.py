@@ -22,7 +22,7 @@ from kcheck.text.values import DatumValue, Known, Origin
 
 
 def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = None) -> Config:
-    """Load the settings file nearest to the paths, upwards; the defaults if there is none.
+    """Load the nearest settings file above the paths, or defaults.
 
     Raises ConfigError as for `load_file`.
     """
@@ -35,7 +35,7 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
 
 
 def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> Config:
-    """Load a settings file; it is the user's own if it `is_named` by the command line and outside the boundary.
+    """Load a settings file; `is_named` ones may be outside the boundary.
 
     Other settings render no charts, and cannot name paths outside. Raises ConfigError if the file cannot be read, has
     an invalid setting, or names paths outside.
@@ -140,7 +140,7 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
 
 
 def environment(table: Written, near: Callable[[str], str]) -> Environment:
-    """Build an environment from its settings; `near` makes its paths relative to the working directory."""
+    """Build an environment from its settings; `near` resolves its paths."""
     files, workspace = list(map(near, table.get("var_files", ()))), table.get("workspace", "")
     name = table.get("name") or (os.path.basename(files[-1]).partition(".")[0] if files else workspace)
     made = {
@@ -165,7 +165,7 @@ def _usage(table: Written, near: Callable[[str], str]) -> Usage:
 
 
 def _limits(table: dict[str, dict[str, int]]) -> dict[str, int]:
-    """Read limits by `<cloud>.<group>.<name>`; one without a cloud is for each cloud that has it."""
+    """Read limits by `<cloud>.<group>.<name>`; the cloud may be left out."""
     from kcheck.config.numbers import profiles  # few raise a limit
     from kcheck.config.numbers.clouds import owners
 

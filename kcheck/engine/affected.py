@@ -20,7 +20,7 @@ _OF_OTHERS = ("remote_state", "cluster", "net", "vpc", "vswitch")
 
 
 class Affected(NamedTuple):
-    """Files that changed, and what depends on them: `paths` of files, root modules, scopes.
+    """Files that changed, and the roots and scopes that depend on them.
 
     A scope is the id of a cluster, or empty for objects without one. In `whole` scopes workloads are affected, too.
     """
@@ -32,7 +32,7 @@ class Affected(NamedTuple):
     whole: set[str]
 
     def holds(self, thing: Thing, world: World) -> bool:
-        """Whether an object is in a changed file, or in a root module or scope that depends on one."""
+        """Whether an object is in a changed file, or in a root or scope of one."""
         if isinstance(thing, Input):
             return thing.place.source.path in self.changed or (thing.kind == "not-rendered" and bool(self.whole))
         own = owners(thing, world)
@@ -45,7 +45,7 @@ class Affected(NamedTuple):
 
 
 def narrow(linter: Linter, changed: Collection[str]) -> None:
-    """Restrict a linter to objects that depend on changed files, if all of them were read."""
+    """Restrict a linter to objects that depend on changed files."""
     read = {one.path for path in changed if (one := linter.tree.sources.get(system.real_path(path))) is not None}
     found = affected(read, linter.reading, linter.world) if len(read) == len(changed) else None
     if found is not None:
@@ -70,7 +70,7 @@ def affected(changed: set[str], reading: Reading, world: World) -> Affected | No
 
 
 def _roots_of(code: set[str], reading: Reading, world: World) -> tuple[set[str], set[str]]:
-    """Find the roots that read the changed Terraform files, and their folders; none if others may read them, too.
+    """Find the roots of changed Terraform files; none if others may read them.
 
     Other roots and manifests may use what a root creates, or are on a cluster that it had before.
     """
@@ -90,7 +90,7 @@ def _roots_of(code: set[str], reading: Reading, world: World) -> tuple[set[str],
 
 
 def _is_alone(thing: Thing, reading: Reading) -> bool:
-    """Whether no other workload depends on an object: pods on selected nodes, and objects that belong to them."""
+    """Whether no other workload depends on an object."""
     is_own = isinstance(thing, Service | FieldError | Manifest) or (isinstance(thing, Workload) and not thing.per_node)
     return is_own and thing.place.source in reading.alone
 

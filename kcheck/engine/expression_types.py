@@ -350,7 +350,7 @@ def _unit_of(operator: str, sides: list[Type]) -> str:
 
 
 def _measure(unit: str) -> str:
-    """Return the measure of a unit; none for counts, as pulls may be compared with nodes."""
+    """Return the measure of a unit; none for counts."""
     return next((measure for measure, units in _MEASURES.items() if unit in units), "")
 
 

@@ -1,4 +1,4 @@
-"""Coverage of a run: objects judged, objects not judged, and the inputs that are missing."""
+"""Coverage of a run: objects judged or not, and missing inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class MissingInput(Struct, frozen=True):
-    """An unknown input: why, how many checks wait for it, where the code uses it, how to set it.
+    """An unknown input: why, checks that wait for it, place, and how to set it.
 
     `rules` counts the waiting checks of each rule. `name` is the input alone where it has one: `var.subnets`.
     """

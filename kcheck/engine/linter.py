@@ -68,7 +68,7 @@ def run(tree: Tree, config: Config, tell: Callable[[str], None] = deadline.no_pr
 
 
 class Linter:
-    """Reads a tree and decides rules on the objects it `holds`; files `kept` from another run are not read again."""
+    """Reads a tree and decides rules on the objects it `holds`."""
 
     def __init__(
         self, tree: Tree, config: Config, tell: Callable[[str], None] = deadline.no_progress, kept: Kept | None = None
@@ -88,7 +88,7 @@ class Linter:
             measured.of(self.world)
 
     def result(self, *, until_deadline: bool = False, decide: Decide = Checks.outcome) -> Result:
-        """Decide all rules on all objects; `decide` runs the rules of one subject on one object.
+        """Decide all rules on all objects; `decide` runs those of one object.
 
         If the run is `until_deadline`, it returns its findings at the time limit, and says what it has not checked.
         """
@@ -136,7 +136,7 @@ class Linter:
         result.decided += sum(outcome.decided for outcome in outcomes)
 
     def _with_allowed_fixes(self, found: list[Finding], things: list[Thing], checks: Checks) -> list[Finding]:
-        """Withhold fixes that may not be made; for a shared value, also check its other users."""
+        """Withhold fixes that may not be made."""
         if not any(finding.fix for finding in found):
             return found
         from kcheck.engine import may_change
@@ -198,7 +198,7 @@ def _suppress(result: Result, comments: Suppressions) -> None:
 def _inputs(
     reading: Reading, comments: Suppressions, config: Config, undecided: list[Undecided], tree: Tree
 ) -> Iterator[Input]:
-    """Yield inputs for rules about files: unreadable and unrendered files, unused and invalid suppressions."""
+    """Yield the inputs of rules about files."""
 
     def one(place: Span, kind: str, about: str, name: str = "", reason: str = "", expires: str = "") -> Input:
         path = place.source.path

@@ -1,4 +1,4 @@
-"""Withhold fixes that would change a shared value or a protected file, or that cannot be written."""
+"""Withhold fixes that would change a shared value or a protected file."""
 
 import os
 import re
@@ -31,7 +31,7 @@ from kcheck.text.values import Missing, Origin, Overlaid
 
 
 def withhold_fixes(findings: list[Finding], world: World, tree: Tree, reading: Reading) -> list[Finding]:
-    """Replace each forbidden fix by the reason; validations of root variables can forbid a value."""
+    """Replace each forbidden fix by the reason."""
     judge = _Judge(findings, world, tree, reading)
     result = []
     for one in findings:
@@ -56,7 +56,7 @@ class _Use(Struct, frozen=True):
 
 
 class _Judge:
-    """Judges the changes of findings: who else uses a value, and whether the rule reports those users too."""
+    """Judges changes: other users of a value, and whether they need it too."""
 
     def __init__(self, findings: Iterable[Finding], world: World, tree: Tree, reading: Reading) -> None:
         self.world = world
@@ -124,7 +124,7 @@ class _Judge:
         return f"validation of {variable} refuses {value}; change it or upgrade the module, then {change.instruction}"
 
     def _shared(self, finding: Finding, change: Change) -> str:
-        """Return why a shared value may not be changed; empty if nobody shares it, or all users need the change."""
+        """Return why a shared value may not be changed; empty if it may."""
         case = (finding.rule, change.subject, change.name, change.place, data_text(change.value), finding.small)
         if case not in self.content:
             users = _users(change.subject, change.name, self.world).get(change.place, ())
@@ -143,7 +143,7 @@ class _Judge:
         return ""
 
     def _content(self, finding: Finding, change: Change, users: Iterable[_Use]) -> str:
-        """Name the first user that does not need the new value, and why; empty if there is none."""
+        """Name the first user that does not need the new value; empty if none."""
         for user in users:
             own = self.wanting.get((finding.rule, user))
             name = merging.named(user.owner, change.owner.partition(":")[0])
@@ -155,7 +155,7 @@ class _Judge:
         return ""
 
     def _elsewhere(self, change: Change) -> str:
-        """Return where to write the value instead: in the object's own overlay, if it has one."""
+        """Return where to write the value in the object's own overlay, if it has one."""
         scope = change.owner.partition(":")[0]
         if scope in self.overlays:
             return f"set {change.key}: {data_text(change.value)} in a patch of {scope}"
@@ -177,7 +177,7 @@ _WHY = regex(
 
 
 def _above(span: Span, key: str) -> str:
-    """Return a comment that explains a value, directly above or about it, or that says that its block goes."""
+    """Return a comment that explains a value, or says that its block goes."""
     key, near, inside = " ".join(words_of(key)[-2:]), True, True
     for number in range(span.begin.line - 1, 0, -1):
         line = span.source.line(number).strip()
@@ -192,7 +192,7 @@ def _above(span: Span, key: str) -> str:
 
 
 def _commented(change: Change) -> str:
-    """Return the comment in which the author explains a value or its absence; empty without one."""
+    """Return the comment that explains a value or its absence; empty without one."""
     missing, span, why = change.origin.missing, change.origin.written, ""
     if missing is not None:
         off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"

@@ -43,7 +43,7 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
 
 
 def named(identity: str, own: str = "") -> str:
-    """Return an object's name with its environment, root or file, unless these are its `own`."""
+    """Return an object's name with its environment, root or file."""
     where, colon, address = identity.partition(":")
     root, _, environment = where.partition("@")
     head, _, rest = root.partition("/")
@@ -91,7 +91,7 @@ def _joined(
     size: Callable[[list[Finding]], int] = len,
     divide: Callable[[list[Finding]], Iterable[list[Finding]]] = lambda group: [group],
 ) -> list[Finding]:
-    """Merge findings with the same key, severity and safety, in the groups that `divide` makes; sort the result.
+    """Merge findings with the same key, severity and safety, sorted.
 
     Groups below the `least` size are not merged.
     """
@@ -111,7 +111,7 @@ def _agree(group: list[Finding]) -> bool:
 
 
 def _entries(group: list[Finding]) -> list[list[Finding]]:
-    """Group findings of one rule and file by the innermost list or map that contains several of them.
+    """Group findings of one rule and file by the list or map around them.
 
     Group the others by the block whose instances they are about.
     """
@@ -132,7 +132,7 @@ def _entries(group: list[Finding]) -> list[list[Finding]]:
 
 
 def _lists(span: Span) -> Iterator[Hashable]:
-    """Yield the lists and maps around a span, innermost first, with the number of the YAML document."""
+    """Yield the lists and maps around a span, innermost first."""
     keys, source = span.keys, span.source
     document = bisect_right(scan.document_starts(source), span.start) if source.syntax == "yaml" else 0
     for at in range(len(keys) - 1, 0, -1):

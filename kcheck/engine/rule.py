@@ -21,7 +21,7 @@ class RuleError(ConfigError):
 
 
 class Grade(Struct, frozen=True):
-    """Severity by size: error past the wall, warning past the recommended number, else info.
+    """Severity by size: error, warning or info.
 
     Where `silent` holds, a known size below these numbers is not reported.
     """
@@ -40,7 +40,7 @@ class Cap(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """Change of a fix: the field, and a CEL expression for its value or a new list item."""
+    """Change of a fix: the field, and an expression for its value or new item."""
 
     place: str
     to: str
@@ -60,7 +60,7 @@ class Sentence(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """Files that a rule fires on (`bad`), the same after `fix` (`fixed`), and files it is silent on (`good`).
+    """Files that a rule fires on (`bad`), `fixed` ones, and `good` ones.
 
     Each is a folder: file name -> text. `nodes` and `price` stand for the flags; `number` counts from 0.
     """
@@ -136,12 +136,12 @@ class Rule(Struct, frozen=True):
         return _documentation(self.path)
 
     def entries(self) -> dict[str, ProfileValue | None]:
-        """Return the sources: numbers of the profiles by full name, and web addresses with None."""
+        """Return the sources: numbers of the profiles, and web addresses with None."""
         return {name: entry for source in self.sources for name, entry in source_entries(source).items()}
 
 
 def source_entries(text: str) -> Mapping[str, ProfileValue | None]:
-    """Look up a source of a rule: a web address, or numbers of the profiles; empty if it is neither."""
+    """Look up a source of a rule: a web address, or numbers of the profiles."""
     if text.startswith(("https://", "http://")):
         return {text: None}
     from kcheck.config.numbers import profiles, retirements

@@ -30,7 +30,7 @@ _MOST_RECORDS = 4
 
 @once
 def limits_view(cloud: str, world: World) -> dict[str, object]:
-    """Return the limits for rules: limits.group.name of this cloud, limits.cloud.group.name of any cloud.
+    """Return the limits for rules, of this cloud and by cloud.
 
     Only custom rules name a cloud: without them the profiles of other clouds are not read.
     """
@@ -55,12 +55,12 @@ def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel
 
 
 def records_expression(expression: str) -> str:
-    """Return an expression for the numbers of the records that another expression returns."""
+    """Return an expression for the numbers of another expression's records."""
     return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
 
 
 class Evaluator:
-    """Decides rules on one object; expressions share one activation, with the `groups` of limits that they name.
+    """Decides rules on one object.
 
     The runtime copies every variable an expression names: all limits would take as long as 20 conditions.
     """
@@ -79,12 +79,12 @@ class Evaluator:
     # --- values
 
     def evaluate(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> object:
-        """Evaluate to plain data, None for null; UNDECIDED if candidates of a missing value disagree."""
+        """Evaluate to plain data; UNDECIDED if candidates of a value disagree."""
         found = self.options(expression, activation)
         return found[0] if found.count(found[0]) == len(found) else cel.UNDECIDED
 
     def options(self, expression: str | cel.Expression, activation: cel.Activation | None = None) -> list[object]:
-        """Evaluate with this or other data; if undecided, with each candidate of the missing values.
+        """Evaluate with this or other data, or with each candidate if undecided.
 
         In an open view, an expression is undecided if it fails, or may take a missing value for absent.
         """
@@ -134,7 +134,7 @@ class Evaluator:
         return ()
 
     def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:
-        """Return the severity by size, for bounds by the lower one, and whether the size is known.
+        """Return the severity by size, and whether the size is known.
 
         The severity is None if the size is too small to report.
         """
@@ -153,7 +153,7 @@ class Evaluator:
     # --- findings
 
     def finding(self, rule: Rule) -> Finding | None:
-        """Build the finding of a rule that fires; None if its size is known and too small to report."""
+        """Build the finding of a rule that fires; None if too small to report."""
         grade = rule.grade
         by_size, is_known = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
         if by_size is None:
@@ -197,7 +197,7 @@ class Evaluator:
                 return [self.view.target(record, path) for record in found]
 
     def records(self, expression: str) -> list[int]:
-        """List the numbers of the records that an expression returns: one, or a list of them."""
+        """List the numbers of the records that an expression returns."""
         if not expression.replace(".", "").isidentifier():
             found = self.evaluate(records_expression(expression), self.numbered_activation)
             return found if isinstance(found, list) else []
@@ -243,7 +243,7 @@ class Evaluator:
         return filled[:1].upper() + filled[1:] if parts[:1] == [""] else filled, complete
 
     def hole(self, text: str, each: tuple[str, dict[str, object]] | None) -> object:
-        """Return the value of a hole: None for null, the known part of a partly known value, or UNDECIDED."""
+        """Return the value of a hole: None for null, or UNDECIDED."""
         if each is not None:
             variables = (*self.variables, "each")
             data: dict[str, object] = {self.view.subject: self.view.data, "limits": self.limits, "each": each[1]}
@@ -252,7 +252,7 @@ class Evaluator:
         return self.address(text) or self.view.partly.get(text.strip(), value) if value is cel.UNDECIDED else value
 
     def address(self, text: str) -> str:
-        """Return the address of the object whose `name` a hole shows; empty for all other holes."""
+        """Return the address of the object whose `name` a hole shows; else empty."""
         try:
             targets = self.targets(text) if cel.split_place(text)[1] == "name" else []
         except cel.SyntaxProblem:  # more than a place
@@ -260,7 +260,7 @@ class Evaluator:
         return next((target.address for target in targets), "")
 
     def sentences(self, sentences: Sequence[Sentence]) -> Iterator[str]:
-        """Yield the sentences whose condition holds and whose values are known; of many records only the first."""
+        """Yield the sentences whose condition holds and whose values are known."""
         for one in sentences:
             if one.where and not self.holds(one.where):
                 continue
@@ -307,7 +307,7 @@ class Evaluator:
         return Fix(safety, tuple(changes), ", ".join(dict.fromkeys(titles))), ""
 
     def ordered_value(self, text: str) -> Any:
-        """Evaluate an expression; keep the order of map keys in the expression or in the word."""
+        """Evaluate an expression, keeping the order of map keys."""
         subject, *steps = text.strip().split(".")
         word: object = self.view.data if subject == self.view.subject else None
         for step in steps:
@@ -315,7 +315,7 @@ class Evaluator:
         return word if isinstance(word, dict) else _ordered(self.evaluate(text), text)
 
     def by_hand(self, change: Change) -> str:
-        """Return an instruction for a change that kcheck cannot write: the setting, and its expression or plan."""
+        """Return an instruction for a change that kcheck cannot write."""
         origin, written = change.origin, change.origin.written
         in_module = origin.within and origin.path[0].startswith("module ")
         if origin.why:
@@ -360,7 +360,7 @@ def _is_writable(change: Change, target: Target) -> bool:
 
 
 def _parts(origin: Origin) -> str:
-    """Format where each part of a composed value is written; empty for one part or private text."""
+    """Format where each part of a composed value is written."""
     places = dict.fromkeys(span.location for span in origin.spans)
     if len(places) == 1 or any(span.source.private for span in origin.spans):
         return ""
@@ -382,7 +382,7 @@ def _ordered(value: object, text: str) -> object:
 
 
 def _title(change: Change) -> str:
-    """Describe a change: a name is replaced, a text gets quotes, all else is set or added."""
+    """Describe a change: renamed, quoted, set or added."""
     old = change.origin.written.text
     if change.origin.missing is None and change.value == old:
         return f"put {old} in quotes"
@@ -401,7 +401,7 @@ def _with_part(part: write.Part, origin: Origin) -> str:
 
 
 def _unknown(unit: str, after: object) -> str:
-    """Return the placeholder for an unknown value; none for a count whose noun follows."""
+    """Return the placeholder for an unknown value; none before a noun."""
     following = str(after)
     if not unit or "seconds" in unit:
         return "unknown"
@@ -411,7 +411,7 @@ def _unknown(unit: str, after: object) -> str:
 
 
 def _with_unit(value: object, unit: str) -> str:
-    """Format a value or its bounds with its unit; counts have none, as the message names the objects."""
+    """Format a value or its bounds with its unit."""
     if isinstance(value, Amount) and value.high is not None and shown(value.low, unit) != f"{value.low:,}":
         return between(shown(value.low, unit), shown(value.high, unit))
     return shown(value, unit)

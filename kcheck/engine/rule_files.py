@@ -54,7 +54,7 @@ class File(Struct, frozen=True):
         return outer.span.exact_location
 
     def unknown_numbers(self) -> Iterator[str]:
-        """Yield the holes of its `why` that name no number of the profiles, each with its line."""
+        """Yield the holes of its `why` that name no number, with their lines."""
         why = yaml.get(self.documentation, "why")
         for hole in HOLE.finditer(why.text) if isinstance(why, yaml.Scalar) else ():
             if not number(hole[1]):
@@ -63,7 +63,7 @@ class File(Struct, frozen=True):
                 yield f"{self.location(('why',), hole[0])}: there is no number {hole[1]}; {hint}"
 
     def _documentation_place(self, path: tuple[str | int, ...]) -> str:
-        """Return where a key of the second document is, or the last existing key on its path."""
+        """Return where a key of the second document is or would be."""
         found: yaml.Node | None = None
         for i, step in enumerate(path if self.documentation is not None else ()):
             above = yaml.get(self.documentation, *path[:i])
@@ -79,7 +79,7 @@ def is_rule_file(path: str) -> bool:
 
 
 def find(folder: str) -> Iterator[tuple[str, str]]:
-    """List the rule files in a folder and its groups as (group, path); a file gives only itself."""
+    """List the rule files in a folder as (group, path)."""
     if is_rule_file(folder):
         yield os.path.basename(os.path.dirname(os.path.abspath(folder))), folder
         return
@@ -132,7 +132,7 @@ def read(group: str, path: str) -> File:
 
 
 def _fix_problem(fix: Written) -> str:
-    """Return which keys are missing in a fix, or contradict each other; empty for a good one."""
+    """Return which keys of a fix are missing or contradict; empty if none."""
     forms = [name for name in ("set", "append", "changes") if name in fix]
     if len(forms) != 1:
         return f"fix needs one of set, append and changes, not {' and '.join(forms) or 'none'}"

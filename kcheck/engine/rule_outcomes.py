@@ -1,4 +1,4 @@
-"""Decide the rules of a subject on its objects; all clusters an object may be on must agree."""
+"""Decide the rules of a subject on its objects."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -22,7 +22,7 @@ from kcheck.text.values import Known, Origin
 
 
 class Bug(Struct, frozen=True):
-    """A rule or a reader that failed: a bug in kcheck, unless the rule is one of the user's `own`."""
+    """A rule or reader that failed: a bug in kcheck, unless the rule is `own`."""
 
     rule: str
     object: str
@@ -40,7 +40,7 @@ class Outcome(Struct):
 
 
 class Checks:
-    """Rules of a subject and the objects they judge; `bugs` are rules that do not compile."""
+    """Rules of a subject and the objects they judge."""
 
     def __init__(self, subject: str, rules: list[Rule], world: World) -> None:
         self.subject = subject
@@ -113,7 +113,7 @@ def _homes(thing: Thing, world: World) -> Candidates | None:
 
 
 def owners(thing: Thing, world: World) -> Sequence[Thing]:
-    """Return the workloads that contain an object; the object itself if it is outside of workloads."""
+    """Return the workloads that contain an object, else the object itself."""
     if isinstance(thing, Image):
         return [workload for workload, _ in world.images.uses(thing)]
     return [world.deployed.workload(thing)] if isinstance(thing, PodTemplate | Container) else [thing]
@@ -121,7 +121,7 @@ def owners(thing: Thing, world: World) -> Sequence[Thing]:
 
 @once
 def _looked_at(subject: str, world: World) -> dict[Thing, int]:
-    """Map each object that may be on several clusters to the total of such clusters up to this object."""
+    """Map each object that may be on several clusters to a running total."""
     counts = {thing: len(found.clusters) for thing in things(subject, world) if (found := _homes(thing, world))}
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
@@ -155,7 +155,7 @@ def decide_on_candidates(
 
 
 def make_finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster, ...]) -> Finding | None:
-    """Build the finding, for several clusters the mildest; None if its size is known and too small."""
+    """Build the finding, the mildest of several clusters; None if too small."""
     from kcheck.engine.rule_words import looked_at
 
     words = looked_at(rule)

@@ -1,4 +1,4 @@
-"""Variables of a rule: named expressions, inlined into its other expressions when it is loaded.
+"""Variables of a rule: named expressions, inlined when it is loaded.
 
 CEL has no side effects, so an expression with the text of its variables is evaluated as lazily as
 ValidatingAdmissionPolicy evaluates them, and an unknown value in one decides as it does anywhere else.
@@ -34,7 +34,7 @@ def read(data: Written) -> tuple[Variable, ...]:
 
 
 def bodies(variables: Sequence[Variable]) -> dict[str, str]:
-    """Return the text that replaces each variable: its expression, with earlier variables inlined.
+    """Return the text that replaces each variable, earlier ones inlined.
 
     Raises ValueError if one is too long, because each variable doubles the one before it.
     """
@@ -61,7 +61,7 @@ def used(text: str) -> Iterator[tuple[str, int]]:
 def place(
     steps: tuple[str | int, ...], text: str, at: int, variables: Sequence[Variable]
 ) -> tuple[tuple[str | int, ...], str, int]:
-    """Return where a character of an expanded text is written: keys, text, and index in the text."""
+    """Return where a character of an expanded text is written."""
     put_in = bodies(variables)
     grown = 0
     for found in _USE.finditer(text):

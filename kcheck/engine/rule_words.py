@@ -41,7 +41,7 @@ class Text(Struct, frozen=True):
 
 
 def texts(rule: Rule) -> Iterator[Text]:
-    """Yield all expressions and places of a rule; for a rule as written, its variables first."""
+    """Yield all expressions and places of a rule."""
     yield from (Text((rule_variables.NAME, one.name), one.expression, "value") for one in rule.variables)
     fires = tuple(filter(None, (rule.when, rule.problem)))
     if rule.when:
@@ -74,7 +74,7 @@ def texts(rule: Rule) -> Iterator[Text]:
 
 
 def _holes(steps: Steps, text: str, given: tuple[str, ...], denied: tuple[str, ...] = (), each: str = "") -> list[Text]:
-    """List the expressions in a text with holes; if its braces do not match, the text itself as broken."""
+    """List the expressions in a text with holes; a broken text itself."""
     try:
         parts = cel.holes(text)
     except cel.SyntaxProblem:
@@ -116,7 +116,7 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 @cache
 def looked_at(rule: Rule) -> Wanted:
-    """Return everything the expressions and places of a rule may read, below its subject and `limits`."""
+    """Return everything that expressions and places of a rule may read."""
     return {rule.subject: {}, "limits": {}, **nested(places(rule))}
 
 
@@ -127,7 +127,7 @@ def saving_words(rule: Rule) -> list[Field]:
 
 
 def _used_words(one: Text, subject: str, *more: str) -> set[str]:
-    """Return the words that an expression or a place uses; `more` are additional variables."""
+    """Return the words that an expression or a place uses."""
     if one.kind == "broken":
         cel.holes(one.text)
     prefix, name = cel.split_place(one.text) if one.kind == "place" else (one.text, "")
@@ -194,12 +194,12 @@ def roots(subject: str) -> dict[str, Type]:
 
 @cache
 def result_type(text: str, subject: str, each: str = "") -> Type:
-    """Return the type of an expression; `each` is the list whose records it is evaluated for."""
+    """Return the type of an expression, evaluated for each record of `each`."""
     return _check(Text((), text, "hole", each=each), subject)[0]
 
 
 def _check(one: Text, subject: str) -> tuple[Type, Checker]:
-    """Infer the type of an expression, or of the object before a place's last field, and its mistakes."""
+    """Infer the type of an expression or a place, and its mistakes."""
     names = roots(subject)
     if one.each:
         element = _check(Text((), one.each, "records"), subject)[0].of
@@ -216,7 +216,7 @@ def _check(one: Text, subject: str) -> tuple[Type, Checker]:
 
 
 class Mistake(Struct, frozen=True):
-    """A mistake in a rule: the keys above it, the text, and the index of the character."""
+    """A mistake in a rule: keys above it, text, and index of the character."""
 
     message: str
     steps: Steps
@@ -244,7 +244,7 @@ def problems(rule: Rule) -> Iterator[Mistake]:
 
 
 def _variable_problems(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
-    """Yield variables that are unused, hide a word, or are used before their definition."""
+    """Yield variables that are unused, hide a word, or come too late."""
     above: list[str] = []
     uses: set[str] = set()
     every = tuple(one.name for one in rule.variables)
@@ -276,7 +276,7 @@ def _syntax_problems(found: list[Text], rule: Rule) -> Iterator[Mistake]:
 
 
 def _type_problems(one: Text, raw: Text, rule: Rule) -> Iterator[Mistake]:
-    """Yield unknown words, values that may be null, and operands or results of a wrong type.
+    """Yield unknown words, values that may be null, and wrong types.
 
     `raw` is the text before variables were inlined: mistakes are shown there.
     """
@@ -307,7 +307,7 @@ def _misfit(one: Text, found: Type) -> str:
 
 
 def _misplaced(one: Text, found: Type) -> str:
-    """Return why a place is not a field of a record, or of a list's records; empty if fine."""
+    """Return why a place is no field of a record; empty if it is one."""
     name = cel.split_place(one.text)[1]
     record = found.of or ANY if found.kind == "list" else found
     if record.kind == "any":
@@ -321,7 +321,7 @@ def _misplaced(one: Text, found: Type) -> str:
 
 
 def _repeated_bounds(rule: Rule, found: list[Text]) -> Iterator[Mistake]:
-    """Yield bounded words that a condition compares twice, which the two bounds alone cannot decide."""
+    """Yield bounded words that a condition compares twice."""
     compared = [
         (one, word)
         for one in found

@@ -1,4 +1,4 @@
-"""Load and select rules: YAML files, identified by path, compiled when their subject occurs."""
+"""Load and select rules: YAML files, identified by path."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ def load() -> tuple[Rule, ...]:
 
 
 def from_files() -> tuple[Rule, ...]:
-    """Read kcheck's own rules, with paths below their folder; skip the second documents (examples and reasons)."""
+    """Read kcheck's own rules, without their second documents."""
     from kcheck.engine import rule_files  # what reads rules of the user's own is imported where there are some
 
     found = rule_files.find(RULES)
@@ -137,7 +137,7 @@ def former(names: Iterable[str], config: Config) -> dict[str, str]:
 
 
 def severities(config: Config, rules: Iterable[Rule]) -> dict[str, str]:
-    """Map rules to the severities of the settings; that of a rule wins over that of its group."""
+    """Map rules to severities of the settings; a rule wins over its group."""
     found = ((rule.name, next((one for one in rule.names if one in config.severity), "")) for rule in rules)
     return {name: config.severity[wanted] for name, wanted in found if wanted}
 
@@ -160,7 +160,7 @@ def by_name(rules: Iterable[Rule], names: Iterable[str]) -> list[Rule]:
 
 
 def check_limits(config: Config, mistakes: Sequence[tuple[str, str]] = ()) -> None:
-    """Refuse limits of the settings that do not exist or are hard, with other mistakes of settings.
+    """Refuse limits of the settings that do not exist or are hard.
 
     Raises ConfigError with a line for each mistake.
     """

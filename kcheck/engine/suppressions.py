@@ -1,4 +1,4 @@
-"""Suppressions of findings: comments (`# kcheck: ignore[rule] reason`), annotations, and settings."""
+"""Suppressions of findings: comments, annotations and settings."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def parse_comment(comment: re.Match[bytes]) -> tuple[tuple[str, ...], str]:
 
 
 class Suppressions:
-    """All suppressions of a run, by file and line, and the settings about the rules that run.
+    """All suppressions of a run, by file and line.
 
     A group stands for its rules. `not_ignorable` are names of rules; `nameless` are comments that name none; `expired`
     are those of the settings that hold no more.
@@ -73,7 +73,7 @@ class Suppressions:
                 self._read_annotations(source)
 
     def _read(self, source: Source) -> None:
-        """Read comments: each applies to its line, to the line below if alone, and to a block that begins there."""
+        """Read comments; each applies to its line, the next, or a block below."""
         found = []
         for match in COMMENT.finditer(source.data):
             span = source.span(match.start(), match.end())
@@ -124,7 +124,7 @@ class Suppressions:
         return any(_is_in(finding, path) for path, ignored in self._per_path.items() if names.intersection(ignored))
 
     def unused_settings(self, undecided: Iterable[Undecided], given: Iterable[str]) -> list[Accepted]:
-        """List the settings' suppressions that silenced nothing, though all their rules were decided on their files.
+        """List the settings' suppressions that silenced nothing.
 
         `given` are the paths of the run.
         """
@@ -152,7 +152,7 @@ class Suppressions:
         return self._by_line.get((id(place.source), place.begin.line), ())
 
     def unused(self, names: set[str], undecided: Iterable[Undecided]) -> list[tuple[Suppression, str]]:
-        """List comments with a reason, each with a rule it names that was decided and found nothing to silence.
+        """List comments that silenced nothing, each with a reason.
 
         `names` are those of all rules and groups.
         """
@@ -180,7 +180,7 @@ IGNORE = "kcheck.dev/ignore"
 
 
 def parse_annotation(value: str) -> tuple[tuple[str, ...], str]:
-    """Parse an annotation into the rules and groups it names, and the reason (empty without one)."""
+    """Parse an annotation into rules, groups and the reason."""
     names, _, reason = value.partition(":")
     return tuple(filter(None, (name.strip() for name in names.split(",")))), reason.strip()
 
@@ -198,6 +198,6 @@ def read_annotations(source: Source) -> Iterator[tuple[Span, Span, str]]:
 
 
 def ignoring(names: Iterable[str]) -> str:
-    """Return a pattern for the values of the annotation that ignore a rule with these names."""
+    """Return a pattern for annotation values that ignore a rule."""
     either = "|".join(map(re.escape, names)).replace("\\-", "-")
     return rf"^([^:]*,)?\s*({either})\s*(,[^:]*)?:\s*\S"

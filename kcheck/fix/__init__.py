@@ -1,1 +1,1 @@
-"""Findings in; edited files out, each proved by a second run; new findings selected."""
+"""Turn findings into edited files, each proved by a second run."""

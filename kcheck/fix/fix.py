@@ -1,4 +1,4 @@
-"""Apply fixes in rounds of edits, each proved by a new check. Nothing is written to disk here."""
+"""Apply fixes in rounds of edits, each proved by a new check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Refused(NamedTuple):
 
 
 class Fixes(Struct):
-    """Fixed files and remaining findings; `held_back` are fixes of classes that were not asked for."""
+    """Fixed files and remaining findings; `held_back` were not asked for."""
 
     result: Result
     files: list[File] = []
@@ -72,7 +72,7 @@ class State(NamedTuple):
 
 
 class _Worse(NamedTuple):
-    """A regression caused by fixes: a rule, or empty, and the new findings; `bug` means kcheck is to blame."""
+    """A regression caused by fixes; `bug` means kcheck is to blame."""
 
     reason: str
     bug: bool
@@ -146,7 +146,7 @@ class _Fixer(Struct):
         return outcome
 
     def improved(self, state: State) -> State:
-        """Apply all fixes of the allowed classes, in rounds, as one may need or bring along another."""
+        """Apply all fixes of the allowed classes, in rounds."""
         for _ in range(MAX_ROUNDS):
             chosen = self.choose([one for one in self.fixable(state.result) if self.only is None or self.only(one)])
             if not chosen:
@@ -155,7 +155,7 @@ class _Fixer(Struct):
         return state
 
     def choose(self, wanted: list[Finding]) -> list[Finding]:
-        """Select findings whose changes do not overlap; the others wait for the next round."""
+        """Select findings whose changes do not overlap."""
         chosen: list[Finding] = []
         together = edit.Together()
         for finding in wanted:
@@ -281,7 +281,7 @@ def fix(
     only: Callable[[Finding], bool] | None = None, overlay: Mapping[str, bytes] | None = None,
     declined: Sequence[Finding] = (),
 ) -> Fixes:  # fmt: skip
-    """Compute all fixes of the allowed classes, for some rules or groups or for all; nothing is written.
+    """Compute all fixes of the allowed classes; nothing is written.
 
     Not fixed are findings below severity `least`, known to `comparison`, or refused by `only`, unless other fixes cause
     them, and `declined` ones in no case. `start` is an earlier check of the files as they are; without it, `overlay`
@@ -299,7 +299,7 @@ _UNREADABLE = "unreadable-file"
 
 
 def _keys(finding: Finding) -> set[tuple[str, str]]:
-    """Return identities that survive edits; an unreadable file's keys would change when lines move."""
+    """Return identities that survive edits."""
     if finding.rule != _UNREADABLE:
         return finding.keys
     return {(finding.rule, f"{finding.span.source.path}: {finding.message}")}
@@ -311,7 +311,7 @@ def keys_of(findings: list[Finding]) -> set[tuple[str, str]]:
 
 
 def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
-    """Group findings that must be fixed together: pools of one root module share the target."""
+    """Group findings that must be fixed together."""
 
     def root(finding: Finding) -> object:
         shared = any(change.subject == "pool" for change in finding.changes)
@@ -321,7 +321,7 @@ def fixed_together(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def _lowered(before: World, after: World) -> _Worse | None:
-    """Return the limit that a cluster now reaches earlier than any before, with the same mix of pools."""
+    """Return the limit that a cluster now reaches earlier than any before."""
     clusters = {cluster.id: cluster for cluster in before.inventory.clusters}
     for cluster in after.inventory.clusters:
         own = clusters.get(cluster.id)
@@ -344,7 +344,7 @@ def _brought(found: list[Finding]) -> _Worse:
 
 
 def _own(groups: list[list[Finding]], worse: _Worse) -> Iterator[_Worse | None]:
-    """Yield, for each group of fixes, the regressions on objects that it is about or changes, else None."""
+    """Yield the regressions on objects each group of fixes is about, else None."""
     on = grouped((part for finding in worse.findings for part in finding.parts or (finding,)), lambda part: part.object)
     for group in groups:
         names = dict.fromkeys(name for f in group for name in (f.object, *f.also, *(one.owner for one in f.changes)))

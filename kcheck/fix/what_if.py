@@ -1,4 +1,4 @@
-"""Savings of fixes for a simulated run, each alone and all together, with the same random draws."""
+"""Savings of fixes for a simulated run, each alone and all together."""
 
 from collections.abc import Callable
 from functools import cache
@@ -45,7 +45,7 @@ class FixSaving(NamedTuple):
 
 
 def savings(paths: list[str], config: Config, bases: list[SimulationResult]) -> list[list[FixSaving]]:
-    """Estimate what each fix, and all together, save in each run: largest first, then manual changes.
+    """Estimate what each fix, and all together, save in each run, largest first.
 
     If a limit stops a run, savings are of the run without the limit.
     """

@@ -1,4 +1,4 @@
-"""Template values for ACK: a VPC with vSwitches and pools by zone, and the scaling engine."""
+"""Template values for ACK: VPC, vSwitches and pools by zone, scaling engine."""
 
 import re
 from typing import NamedTuple
@@ -28,7 +28,7 @@ _FLAGS: dict[str, object] = {
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as of every cloud
-    """List the ranges: vSwitches for nodes by zone, for pods by zone or one range for all, and Services."""
+    """List the ranges of vSwitches for nodes and pods, and of Services."""
     nodes = [Slot(f"nodes {zone}", "the VPC", least=_NODES, most=_LARGEST) for zone in intent.zones]
     services = Slot("services", prefix=_SERVICES, routed=False)
     if checkpoints(intent) is not None:
@@ -107,21 +107,21 @@ def _no_quota(intent: Intent) -> list[str]:
 
 
 def _pull_minutes(intent: Intent) -> int:
-    """Estimate the minutes until all nodes have pulled a usual image through the NAT gateways."""
+    """Estimate the minutes until all nodes have pulled an image through NAT."""
     usual = recommended.values(intent.cloud)
     megabits = intent.nodes * int(usual["nat.image"]) * 8
     return -(-megabits // (len(intent.zones) * int(usual["nat.bandwidth"]) * 60))
 
 
 def _node_addresses(intent: Intent) -> int:
-    """Return the vSwitch addresses per training node: with eRDMA, one per network card."""
+    """Return the vSwitch addresses per training node."""
     found = [fabrics.fabric(intent.cloud, name) for name in intent.machines]
     cards = [one.interfaces for one in found if one is not None]
     return max(cards) if interfaces(intent).number else 1
 
 
 def _refused(intent: Intent) -> str:
-    """Return why ACK cannot use one of the machine types; empty if it can use them all."""
+    """Return why ACK cannot use one of the machine types; empty if it can."""
     pattern = str(recommended.values(intent.cloud)["image.confidential"])
     found = [name for name in intent.machines if re.fullmatch(pattern, name)]
     return f"{found[0]}: {recommended.reasons(intent.cloud)['image.confidential']}" if found else ""
@@ -173,7 +173,7 @@ def _registry(intent: Intent) -> Registry | None:
 
 
 def _hub_images(intent: Intent) -> dict[str, str]:
-    """Map Docker Hub images to copy into the registry to tag patterns: those in README.md, else an example."""
+    """Map Docker Hub images to copy into the registry to tag patterns."""
     usual = recommended.values(intent.cloud)
     wanted: dict[str, str] = {}
     if intent.scheduler == "volcano":

@@ -1,4 +1,4 @@
-"""Template values for AKS: one node subnet behind a NAT gateway, pools by zone and machine type, InfiniBand."""
+"""Template values for AKS: one subnet behind a NAT gateway, pools by zone."""
 
 from math import ceil
 from typing import NamedTuple, TypedDict
@@ -55,7 +55,7 @@ def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:  # noqa: ARG001 - as
 
 
 def _refuse(intent: Intent) -> None:
-    """Raise ConfigError for zones, machines and settings that AKS or its autoscalers do not support."""
+    """Raise ConfigError for zones, machines and settings that AKS cannot have."""
     usual, why = recommended.values("aks"), recommended.reasons("aks")
     for machine in intent.machines:
         if any(part in machine for part in str(usual["intent.not_nvidia"]).split(", ")):
@@ -157,7 +157,7 @@ def markets(intent: Intent) -> list[Market]:
 
 
 def prefix(ports: int) -> int:
-    """Return the prefix length of public addresses for this many ports, within a NAT gateway's limit."""
+    """Return the prefix length of public addresses for this many ports."""
     usual = recommended.values("aks")
     wanted = ceil(ports / int(usual["nat.ports_each"]))
     count = min(max(wanted, int(usual["nat.least"])), int(usual["nat.most"]))
@@ -165,7 +165,7 @@ def prefix(ports: int) -> int:
 
 
 def dns_ladder(most: int) -> list[list[int]]:
-    """List the steps of the CoreDNS autoscaler: node threshold and replicas, up to `most`."""
+    """List the steps of the CoreDNS autoscaler: node threshold and replicas."""
     usual = recommended.values("aks")
     each, more = int(usual["dns.most"]), int(usual["dns.rung"])
     found = [[1, int(usual["dns.least"])]]
@@ -189,24 +189,24 @@ def _drain_reason(hours: int) -> str:
 
 
 def batch(nodes: int) -> int:
-    """Return a deletion batch that removes all nodes in few loops: Azure takes minutes for each."""
+    """Return a deletion batch that removes all nodes in few slow loops."""
     return ceil(nodes / int(recommended.values("aks")["autoscaler.batches"]) / 10) * 10
 
 
 class _Topology(TypedDict):
-    """Entry of `topologies.yaml`; Python reads only `machines`, the template reads the rest."""
+    """Entry of `topologies.yaml`; only the template reads the rest."""
 
     machines: list[str]
 
 
 def _topology(machine: str) -> _Topology | None:
-    """Return a VM size's topology for NCCL; None if the machine exposes it or none is published."""
+    """Return a VM size's topology for NCCL; None if it exposes its own."""
     topologies: list[_Topology] = load_own("aks", "topologies")["topologies"]
     return next((one for one in topologies if machine.removeprefix("Standard_") in one["machines"]), None)
 
 
 def lustre(intent: Intent) -> FileSystem | None:
-    """Size the checkpoint file system for a GPU job over InfiniBand, with room for all claims; else None."""
+    """Size the checkpoint file system for a job over InfiniBand; else None."""
     if "storage" not in intent.parts or not intent.gpus or not jobs.by_pool(intent):
         return None
     usual = recommended.values(intent.cloud)

@@ -1,4 +1,4 @@
-"""Turn an intent into files: generate, check, size the ranges, and refuse impossible intents."""
+"""Turn an intent into files: generate, check, size ranges, refuse."""
 
 import os
 from contextlib import suppress
@@ -54,11 +54,11 @@ class Generator(Protocol):
 
 
 class ImpossibleError(Exception):
-    """Raised for an impossible intent: the limit in the way, and the nearest possible intent."""
+    """Raised for an impossible intent, with its limit and the nearest possible one."""
 
 
 class Output(Struct):
-    """Files of a cluster by path, the result of `kcheck check` on them, and facts for the README."""
+    """Files of a cluster by path, their check, and facts for the README."""
 
     files: dict[str, bytes]
     result: Result
@@ -114,7 +114,7 @@ def folder() -> str:
 
 
 def drafted(intent: Intent) -> dict[str, bytes] | str:
-    """Generate the files of an intent without the README, or return why it is impossible."""
+    """Generate the files of an intent without README, or return why not."""
     made = _assemble(intent)
     return made if isinstance(made, str) else made.files
 
@@ -196,7 +196,7 @@ def _addresses_needed(world: World, slots: list[Slot]) -> dict[str, int]:
 
 
 def _why_impossible(made: _Assembled) -> str:
-    """Return why a cluster is impossible: a limit that stays, or the cloud's own reason; empty if possible."""
+    """Return the limit or reason that makes a cluster impossible; empty if none."""
     for wall in walls.find_walls(made.cluster, made.world):
         if wall.short and wall.kind == "hard" and wall.mechanism != "maximum":
             return f"the {wall.what} ends at {wall.number:,} nodes ({wall.arithmetic}); to move it: {wall.move}"
@@ -204,7 +204,7 @@ def _why_impossible(made: _Assembled) -> str:
 
 
 def _explain_refusal(intent: Intent, why: str) -> str:
-    """Format the obstacle and the nearest possible intent: fewer nodes or another network mode."""
+    """Format the obstacle and the nearest possible intent."""
     usual = str(recommended.values(intent.cloud)["intent.mode"])
     nearest, mode = _most_possible_nodes(intent), ""
     if intent.mode != usual and (other := _most_possible_nodes(replace(intent, mode=usual))) > nearest:
@@ -219,7 +219,7 @@ def _explain_refusal(intent: Intent, why: str) -> str:
 
 
 def _most_possible_nodes(intent: Intent) -> int:
-    """Find the largest possible number of nodes, within one percent; 0 if size is not the obstacle."""
+    """Find the largest possible number of nodes; 0 if size is not the obstacle."""
     high = low = intent.nodes
     least = _assemble(resized(intent, 1))
     while low and isinstance(why := _assemble(resized(intent, low)), str):

@@ -1,4 +1,4 @@
-"""Template values for EKS: a VPC in blocks of at most /16, subnets and node groups by zone, quotas, Lustre."""
+"""Template values for EKS: VPC, subnets and node groups by zone, quotas."""
 
 import re
 from itertools import groupby
@@ -67,7 +67,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def _registry(intent: Intent) -> str:
-    """Return the account's ECR registry in the region, which holds the Docker Hub cache.
+    """Return the account's ECR registry, which holds the Docker Hub cache.
 
     https://docs.aws.amazon.com/AmazonECR/latest/userguide/Registries.html
     """
@@ -80,7 +80,7 @@ def _repository(intent: Intent) -> str:
 
 
 def efa_cards(intent: Intent) -> range:
-    """Return the network cards with EFA of an on-demand node: all, or all but a slower first one (P6-B300).
+    """Return the network cards with EFA of an on-demand node.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
     """
@@ -97,13 +97,13 @@ def node_pools(pools: list[Pool]) -> list[Pool]:
 
 
 def _tier(intent: Intent) -> str:
-    """Return the provisioned control plane tier for a burst of nodes; empty for small clusters."""
+    """Return the control plane tier for a burst of nodes; empty for small ones."""
     usual, entry = recommended.values(intent.cloud), limits(intent.cloud)["plane.burst"]
     return str(usual["plane.tier"]) if intent.nodes > entry.number // 2 else ""
 
 
 def _ami(intent: Intent) -> str:
-    """Return the AMI type of training nodes; a `g` after the generation number means ARM.
+    """Return the AMI type of training nodes, by their processor.
 
     https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html
     """
@@ -112,7 +112,7 @@ def _ami(intent: Intent) -> str:
 
 
 def _most(intent: Intent) -> dict[str, int]:
-    """Return the autoscaler's limits of cores and GiB of memory, system nodes included."""
+    """Return the autoscaler's limits of cores and GiB, system nodes included."""
     usual = recommended.values(intent.cloud)
     types = [machines.machine(intent.cloud, name) for name in (*intent.machines, str(usual["system.machine"]))]
     widest = max((one.vcpus or 0 for one in types if one), default=0)
@@ -121,7 +121,7 @@ def _most(intent: Intent) -> dict[str, int]:
 
 
 def lustre(intent: Intent) -> FileSystem | None:
-    """Size the file system of an intent; None for machines without EFA, for which EFS is enough.
+    """Size the file system of an intent; None for machines without EFA.
 
     Capacity comes in steps: https://docs.aws.amazon.com/fsx/latest/LustreGuide/increase-storage-capacity.html
     """
@@ -146,7 +146,7 @@ def _requests(intent: Intent, files: FileSystem | None) -> list[QuotaRequest]:
 
 
 def _disks(intent: Intent) -> int:
-    """Sum GiB of EBS disks of all nodes and Prometheus; nodes with local disks boot from the image's size."""
+    """Sum GiB of EBS disks of all nodes and Prometheus."""
     machine, system = machines.machine(intent.cloud, intent.machine), system_nodes(intent)
     own = int(str(recommended.values(intent.cloud)["disk.size"]).removesuffix("Gi"))
     each = settings(intent.cloud)["pool.disk_size"].number if machine and machine.nvme else own

@@ -1,4 +1,4 @@
-"""Template values for GKE: one subnet with ranges for pods and Services, NAT gateway, pools, GPU networks."""
+"""Template values for GKE: one subnet with ranges, NAT, pools, GPU networks."""
 
 import re
 from math import ceil
@@ -21,7 +21,7 @@ from kcheck.text.units import GIB_IN_TIB
 
 
 class Machine(NamedTuple):
-    """Template values of a machine type; `accelerator` is empty without GPUs, `joins` the GPU network."""
+    """Template values of a machine type; without GPUs, `accelerator` is empty."""
 
     name: str
     accelerator: str
@@ -41,7 +41,7 @@ class Gateway(NamedTuple):
 
 
 def slots(intent: Intent, pools: list[Pool]) -> list[Slot]:
-    """List ranges of nodes, pods and Services in one subnet, of GPU networks and of Managed Lustre."""
+    """List ranges of nodes, pods, Services, GPU networks and Managed Lustre."""
     usual = recommended.values(intent.cloud)
     found = [
         Slot("nodes", least=24),
@@ -104,7 +104,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def lustre(intent: Intent) -> FileSystem | None:
-    """Size Managed Lustre for the nodes of the usual job writing at once; None for machines that need none."""
+    """Size Managed Lustre for the usual job; None for machines that need none."""
     usual = recommended.values(intent.cloud)
     able = re.search(str(usual["storage.lustre"]), intent.machine)
     if not able or "storage" not in intent.parts or intent.job_nodes < 2:
@@ -205,7 +205,7 @@ def _fabric_of(intent: Intent) -> Fabric | None:
 
 
 def _possible(intent: Intent) -> Fabric | None:
-    """Return the fabric of the usual job; None if it has one node or cannot rely on a fabric.
+    """Return the fabric of the usual job; None if it cannot rely on one.
 
     An on-demand job runs on the first machine type. A spot job may run on any, so all must have the fabric.
     """
@@ -246,5 +246,5 @@ def _networks(intent: Intent) -> list[Network]:
 
 
 def _subnet_bits(intent: Intent) -> int:
-    """Return how many bits longer a GPU subnet's prefix is than the prefix of the whole GPU range."""
+    """Return how many bits longer a GPU subnet's prefix is than the range's."""
     return (len({one.subnet for one in _networks(intent)}) - 1).bit_length()

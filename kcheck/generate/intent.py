@@ -1,4 +1,4 @@
-"""Read an intent, fill in defaults, and write an intent file with all fields explained."""
+"""Read an intent, fill in defaults, and write an explained intent file."""
 
 import hashlib
 import os
@@ -101,7 +101,7 @@ class Intent(Struct, frozen=True):
 
     @property
     def unique(self) -> str:
-        """Letters and digits that differ between clusters of other names, regions or accounts."""
+        """Letters and digits that differ between clusters."""
         return unique(self.account, self.region, self.name)
 
     def price(self, *, spot: bool) -> Price | None:
@@ -191,7 +191,7 @@ def _planned(cloud: str, nodes: int) -> int:
 
 
 def in_folder(made: Intent, folder: str) -> Intent:
-    """Keep the network of a cluster that was generated into a folder before, unless the intent plans another."""
+    """Keep the network of a cluster generated into a folder before."""
     path, usual = os.path.join(folder, RECORDED), _planned(made.cloud, made.nodes)
     network = load(path).get("network") if os.path.lexists(path) else None
     recorded = network.get("nodes", usual) if isinstance(network, dict) else usual
@@ -199,12 +199,12 @@ def in_folder(made: Intent, folder: str) -> Intent:
 
 
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
-    """Return an intent that lists these assumptions, without duplicates and with control characters made visible."""
+    """Return an intent that lists these assumptions, without duplicates."""
     return replace(intent, assumed=tuple(dict.fromkeys(map(visible, lines))))
 
 
 def _zone(form: str, region: str, letter: str) -> str:
-    """Format a zone name; `joint` is a dash if the region ends with a letter: cn-beijing-a, but us-east-1a."""
+    """Format a zone name; `joint` is a dash after a letter: cn-beijing-a."""
     return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
@@ -214,7 +214,7 @@ def letters_of(name: str) -> str:
 
 
 def unique(*parts: str) -> str:
-    """Hash words to eight hexadecimal digits, for names that must be unique in a whole cloud."""
+    """Hash words to eight hexadecimal digits, for unique names."""
     return hashlib.sha256("/".join(parts).encode()).hexdigest()[:8]
 
 
@@ -231,7 +231,7 @@ def _teams(usual: recommended.Values, job: int, nodes: int) -> tuple[Team, ...]:
 
 
 def _job(nodes: int, most: int, teams: tuple[Team, ...]) -> int:
-    """Return the usual job size: a power of two, a quarter of the cluster or less, below each team's share."""
+    """Return the usual job size: a power of two, at most a quarter of the cluster."""
     least = min(most, nodes // 4, *((nodes * team.share - 1) // 100 for team in teams))
     return 1 << max(0, least.bit_length() - 1)
 
@@ -244,7 +244,7 @@ _CLOUDS_OWN = {
 
 
 def _fabric(usual: recommended.Values, gpus: object) -> str:
-    """Return the default GPU network, if there is a choice; `none` for machines without GPUs."""
+    """Return the default GPU network; `none` for machines without GPUs."""
     chosen = str(usual.get("intent.fabric", ""))
     return chosen if gpus or not chosen else "none"
 

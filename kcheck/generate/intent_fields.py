@@ -88,7 +88,7 @@ class CodeReader:
         yield "network.api_ranges", self._api_ranges()
 
     def doubts(self) -> Iterator[str]:
-        """Yield fields that could not be read, with their lines, and settings that may mean something else."""
+        """Yield fields that could not be read, and settings that may mislead."""
         skipped = [one for one in self.reading.skipped if not one.by_choice]
         lines = [f"{one.path}{f':{one.line}' if one.line else ''}: {one.reason}" for one in skipped]
         lines += [f"{one.span.location}: {one.message}" for one in self.reading.problems]
@@ -148,7 +148,7 @@ class CodeReader:
         return next((value for value in found if isinstance(value, Known)), next(iter(found), NOTHING))
 
     def _zones(self) -> Value[object]:
-        """Read the zones from training pools, else their subnets, else the cluster, else manifests."""
+        """Read the zones from training pools, subnets, the cluster or manifests."""
         pools = self.training.pools or self.world.pools.of_cluster(self.cluster)
         of_pools = {zone for pool in pools for zone in known(pool.placement.zones) or ()}
         subnets = [subnet for pool in pools for subnet in known(pool.addresses.subnets) or ()]
@@ -174,7 +174,7 @@ class CodeReader:
         return _plain(f"1.{minor}")
 
     def _nodes(self) -> int | None:
-        """Count training nodes: by the requested target, else by the pools; at least those of the largest job."""
+        """Count training nodes: by the target, else by pools, at least the largest job."""
         asked = self.cluster.plane is not None or self.world.sizes.requested(self.cluster) is not None
         if self.training.unsized and not asked:
             return None
@@ -182,7 +182,7 @@ class CodeReader:
         return max(nodes, self._job_nodes()) or None
 
     def _of_target(self) -> int:
-        """Return the training nodes of a target; the whole target if it is too small for system nodes."""
+        """Return the training nodes of a target."""
         cloud, target = self.cluster.cloud, known(self.world.sizes.target(self.cluster)) or 0
         least = max(1, target - non_training_nodes(cloud, target))
         return next((n for n in range(least, target) if n + non_training_nodes(cloud, n) >= target), target)
@@ -220,7 +220,7 @@ class CodeReader:
         return _INSTALLERS.get(kind) if "intent.installers" in self.usual else None
 
     def _fabric(self) -> str | None:
-        """Return the GPU network that jobs request, `none` if they request none; None if unknown."""
+        """Return the GPU network that jobs request; None if unknown."""
         templates = [one for job in self.jobs for one in job.templates if number(one.gpus, 0)]
         containers = [container for one in templates for container in one.containers]
         if "intent.fabrics" not in self.usual or not templates:
@@ -247,7 +247,7 @@ class CodeReader:
         return sorted({cidr for one in every if own and one not in own for cidr in known(one.cidrs) or ()})
 
     def _api_ranges(self) -> Value[object]:
-        """Read the ranges that reach the API server; Unknown if open to everyone, which is never generated."""
+        """Read the ranges that reach the API server; Unknown if open to everyone."""
         allowed = self.cluster.api_ranges
         if not isinstance(allowed, Known):
             return allowed if isinstance(allowed, Unknown) else NOTHING
@@ -258,7 +258,7 @@ class CodeReader:
     # --- what runs on it
 
     def _largest_job(self) -> tuple[Workload, PodTemplate] | None:
-        """Find the job with the most pods for training pools; with GPU pools, only jobs that use GPUs."""
+        """Find the job with the most pods for training pools."""
         every = [
             (job, one) for job in self.jobs for one in job.templates if known(one.count) and self._is_training(one)
         ]
@@ -284,14 +284,14 @@ class CodeReader:
         return ceil(pods * own / each) if own and each else int(pods)
 
     def _job(self) -> dict[str, int]:
-        """Read nodes and hours of the largest job; its deadline is a multiple of its length."""
+        """Read nodes, hours and deadline of the largest job."""
         nodes, found = self._job_nodes(), self._largest_job()
         seconds = known(found[0].deadline) if found else None
         usual = 3600 * int(recommended.values("any")["job.deadline"])
         return ({"nodes": nodes} if nodes else {}) | ({"hours": ceil(seconds * 100 / usual)} if seconds else {})
 
     def _teams(self, nodes: int | None) -> list[dict[str, object]]:
-        """Read teams from namespaces with GPU quotas, with shares by their queues, else by the quotas."""
+        """Read teams from namespaces with GPU quotas, with shares by queues."""
         quotas: dict[str, int] = {}
         for quota in sorted(self.reading.inventory.limits, key=lambda one: (one.place.source.path, one.place.start)):
             name, hard = known(quota.namespace), known(quota.hard) or {}
@@ -353,7 +353,7 @@ def first_ones(lines: list[str], most: int) -> str:
 
 
 def _name(name: Value[str]) -> Value[object]:
-    """Convert a cluster name to one that is valid everywhere; Unknown if it is too short."""
+    """Convert a cluster name to a valid one; Unknown if it is too short."""
     if not isinstance(name, Known):
         return name
     fit = "".join(c if c.isalnum() else "-" for c in name.value.lower()).lstrip("-0123456789")[:20].rstrip("-")

@@ -63,7 +63,7 @@ class Found(Struct):
 
 
 class Source(NamedTuple):
-    """Paths with the code of a cluster, their settings, and the cluster's name if there are several."""
+    """Paths with the code of a cluster, their settings, and its name."""
 
     paths: tuple[str, ...]
     config: Config
@@ -76,7 +76,7 @@ class Source(NamedTuple):
 def intent_of(
     source: Source, cloud: str | None, given: Mapping[str, object], teams: str = "", parts: Sequence[str] = ()
 ) -> Intent:
-    """Read the intent of the cluster below some paths; `given` fields win over the code, and get `teams` and `parts`.
+    """Read the intent of the cluster below some paths; `given` fields win.
 
     An intent file beside the code supplies the rest, as far as the code still matches it. Raises ConfigError if there
     is not exactly one cluster, it is on another `cloud`, or its machines or their number are unknown.
@@ -101,7 +101,7 @@ def intent_of(
 
 
 def generated(source: Source) -> dict[str, bytes] | None:
-    """Return the files that kcheck makes of the intent beside the code; None without one that it can read."""
+    """Return the files that kcheck makes of the intent beside the code."""
     try:
         recorded = _recorded(source) if len(source.paths) == 1 else None
         return generate(intents.with_defaults(read(source).cloud, recorded)).files if recorded else None
@@ -110,7 +110,7 @@ def generated(source: Source) -> dict[str, bytes] | None:
 
 
 def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes, str]:
-    """Correct the code itself: fixes of every class, and generated manifests that leave less to report.
+    """Correct the code itself: all fixes, and manifests that mend more.
 
     `nodes` is another number of training nodes; the other pools keep theirs. The text says why there are no manifests.
     """
@@ -151,7 +151,7 @@ def _remedy(lacking: Mapping[str, str]) -> str:
 
 
 def _completed(found: Found, given: Mapping[str, object], source: Source) -> Intent:
-    """Complete the intent with assumptions, leaving out fields of the code that contradict each other."""
+    """Complete the intent with assumptions, without contradictory fields."""
     fields, unclear = dict(found.fields), dict(found.unclear)
     while True:
         try:
@@ -184,7 +184,7 @@ def _completed(found: Found, given: Mapping[str, object], source: Source) -> Int
 def _with_assumptions(
     made: Intent, found: Found, unclear: Mapping[str, str], given: Collection[str], told: Collection[str]
 ) -> Intent:
-    """List fields that nobody set (those not in `told`) and parts of the code left out."""
+    """List fields that nobody set, and parts of the code left out."""
     before = [line for line in made.assumed if line.partition(":")[0] not in given]
     usual = {name: value for name, value in _values(made).items() if name not in told}
     if found.reader is not None and cidrs(found.reader):
@@ -228,7 +228,7 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
 
 
 def _recall(found: Found, source: Source) -> None:
-    """Take fields from the intent file beside the code, as long as the code still matches it."""
+    """Take fields from the intent file that still match the code."""
     try:
         recorded = _recorded(source)
     except ConfigError as error:
@@ -257,7 +257,7 @@ def _recall(found: Found, source: Source) -> None:
 
 
 def _recorded(source: Source) -> dict[str, object] | None:
-    """Read the intent file beside the code; None without one. Raises ConfigError if it is invalid."""
+    """Read the intent file beside the code. Raises ConfigError if it is invalid."""
     for folder in source.paths:
         path = os.path.join(folder, intents.RECORDED)
         if Disk(boundary=source.config.boundary).read(path) is not None:
@@ -269,7 +269,7 @@ def _recorded(source: Source) -> dict[str, object] | None:
 
 
 def read(source: Source, cloud: str | None = None) -> Found:
-    """Read the fields of the only cluster below some paths. Raises ConfigError if there is none on the `cloud`."""
+    """Read the fields of the only cluster below some paths, or raise ConfigError."""
     config = source.config
     found = _read_tree(Tree(list(source.paths), None, config.exclude, config.boundary), config, source)
     if cloud and cloud != found.cloud:
@@ -278,7 +278,7 @@ def read(source: Source, cloud: str | None = None) -> Found:
 
 
 def _read_tree(tree: Tree, config: Config, source: Source) -> Found:
-    """Read the fields of the source's cluster; raise ConfigError if there is not exactly one."""
+    """Read the fields of the source's cluster; raise ConfigError without one."""
     reading = inventory.read(tree, config, selfmanaged.RAW)
     world = World(reading.inventory, config)
     cluster = _only(reading, source)

@@ -19,7 +19,7 @@ EFA = "vpc.amazonaws.com/efa"
 
 
 class FileSystem(NamedTuple):
-    """File system for checkpoints: capacity in the cloud's unit, its MB/s, and the MB/s the usual job needs."""
+    """File system for checkpoints: capacity, its MB/s, and those needed."""
 
     capacity: int
     speed: int
@@ -35,7 +35,7 @@ class FastNeighbours(NamedTuple):
 
 
 class Job(NamedTuple):
-    """Numbers of the sample job: `cpu` as Kubernetes writes it, memory in GiB, `deadline` and `grace` in seconds.
+    """Numbers of the sample job: CPUs, GiB, and seconds of deadline and grace.
 
     `least` is the number of nodes with which an elastic job starts. `near` labels nodes with fast networking, None on
     spot.
@@ -94,7 +94,7 @@ def vcpus(intent: Intent) -> int | None:
 
 
 def millicores(intent: Intent) -> int:
-    """Return a pod's share of a node's CPUs in thousandths, rounded down to whole CPUs if possible.
+    """Return a pod's share of a node's CPUs in thousandths, whole if possible.
 
     For unknown machine types it is a safe lower bound.
     """
@@ -107,7 +107,7 @@ def millicores(intent: Intent) -> int:
 
 
 def memory_left(intent: Intent) -> int | None:
-    """Return whole GiB of a node for a pod, after kubelet and DaemonSets; None if unknown.
+    """Return whole GiB of a node for a pod, after kubelet and DaemonSets.
 
     Karpenter starts no node for a pod that requests more than it expects of the machine type. On some clouds a pod
     should take at most a share of the node.
@@ -127,7 +127,7 @@ def memory_left(intent: Intent) -> int | None:
 
 
 def _hidden(intent: Intent, node: Node) -> int:
-    """Return bytes no pod gets: the hypervisor's and huge pages, or Karpenter's estimate of them if larger."""
+    """Return bytes no pod gets: of the hypervisor and huge pages."""
     machine, each = machines.machine(intent.cloud, node.machine), recommended.values(intent.cloud).get("efa.huge_pages")
     with_efa = each is not None and intent.gpus and machine is not None and machine.efa
     pages = int(each or 0) * MI * node.cpu // 1000 if with_efa else 0
@@ -138,7 +138,7 @@ def _hidden(intent: Intent, node: Node) -> int:
 
 
 def _kept(intent: Intent) -> list[tuple[Node, Reserved]]:
-    """List, for each machine type, a node with its reserved resources; empty if a type is unknown."""
+    """List a node with its reserved resources for each machine type."""
     pods, found = recommended.values(intent.cloud).get("pools.max_pods"), []
     for name in intent.machines:
         machine, memory = machines.machine(intent.cloud, name), machines.memory(intent.cloud, name)
@@ -155,20 +155,20 @@ def _least_memory(intent: Intent) -> int:
 
 
 def efa(intent: Intent) -> int:
-    """Return the EFA interfaces per node; 0 if all nodes are spot, unless EFA works there too."""
+    """Return the EFA interfaces per node; 0 if spot nodes cannot have them."""
     machine = machines.machine(intent.cloud, intent.machine)
     able = intent.gpus and (intent.spot_nodes < intent.nodes or efa_on_spot(intent))
     return machine.efa if machine is not None and able else 0
 
 
 def efa_on_spot(intent: Intent) -> bool:
-    """Whether spot nodes have EFA: there is one zone, and all machine types have as many interfaces."""
+    """Whether spot nodes have EFA: one zone, and equal machine types."""
     found = [machines.machine(intent.cloud, name) for name in intent.machines]
     return len(intent.zones) == 1 and len({machine.efa if machine else 0 for machine in found}) == 1
 
 
 class Interfaces(NamedTuple):
-    """Fast-network interfaces that a pod requests: resource, number per node, and network name.
+    """Fast-network interfaces that a pod requests, and the network's name.
 
     `on_spot`: spot nodes have them too.
     """
@@ -180,7 +180,7 @@ class Interfaces(NamedTuple):
 
 
 def interfaces(intent: Intent) -> Interfaces:
-    """Return the interfaces by which pods get their fast network; empty without such a resource."""
+    """Return the interfaces by which pods get their fast network."""
     if efa(intent):
         return Interfaces(EFA, efa(intent), "EFA", on_spot=efa_on_spot(intent))
     if intent.fabric not in ("", "none"):
@@ -198,7 +198,7 @@ def interfaces(intent: Intent) -> Interfaces:
 
 
 def _grace(intent: Intent, *, on_spot: bool) -> int:
-    """Return the grace period in seconds: at most a spot node's notice if the job may use one."""
+    """Return the grace period in seconds, at most a spot node's notice."""
     wanted = int(recommended.values(intent.cloud)["job.grace"])
     notice = limits(intent.cloud).get("spot.notice")
     fast = interfaces(intent)
@@ -208,12 +208,12 @@ def _grace(intent: Intent, *, on_spot: bool) -> int:
 
 
 def by_pool(intent: Intent) -> bool:
-    """Whether fast networking is limited to a pool, like InfiniBand in an Azure scale set."""
+    """Whether fast networking is limited to a pool, like InfiniBand on Azure."""
     return intent.job_nodes > 1 and in_scale_set(intent)
 
 
 def fast_neighbours(intent: Intent, pool: Pool) -> FastNeighbours:
-    """Return the nodes with a fast network to a pool: its zone, or with InfiniBand the pool itself."""
+    """Return the nodes with a fast network to a pool."""
     if by_pool(intent):
         name = pool.name.replace("-", "")
         return FastNeighbours(str(recommended.values(intent.cloud)["label.pool_name"]), name, name)

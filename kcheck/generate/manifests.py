@@ -1,4 +1,4 @@
-"""Template values of the manifests for all clouds: team shares, tiers, queues, the sample job."""
+"""Template values of manifests: shares, tiers, queues, the sample job."""
 
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heapreplace
@@ -59,7 +59,7 @@ class FlavorQuota(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Guaranteed quota of a team by flavor; a queue without a `team` only lends its quota."""
+    """Guaranteed quota of a team by flavor; without `team`, quota to lend."""
 
     name: str
     team: str
@@ -67,7 +67,7 @@ class Queue(NamedTuple):
 
 
 def context(intent: Intent, pools: list[Pool], layout: Layout, target: int) -> dict[str, object]:
-    """Return the template values of all manifests for a target. A cloud may override those in FLAGS and no others."""
+    """Return the template values of all manifests; a cloud may override FLAGS."""
     usual = recommended.values(intent.cloud)
     fast, ready = jobs.interfaces(intent), _ready(intent, target)
     flavors, covered = _flavors(intent, pools, fast), [CARD if intent.gpus else "cpu"]
@@ -104,7 +104,7 @@ FLAGS: dict[str, object] = profiles.load_own("any", "template_flags")
 
 
 def autoscaler_chart(intent: Intent) -> str:
-    """Return the autoscaler's chart version for the cluster's Kubernetes. Raises ConfigError if no chart fits."""
+    """Return the autoscaler's chart version. Raises ConfigError if none fits."""
     found = flags.chart_of(intent.minor)
     if found is None:
         raise ConfigError(f"kubernetes: kcheck knows no chart of the cluster autoscaler for {intent.kubernetes}")
@@ -112,7 +112,7 @@ def autoscaler_chart(intent: Intent) -> str:
 
 
 def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int]]:
-    """Split each total into whole parts by `percents`, so that the sums over all totals follow the percents too.
+    """Split each total into whole parts by `percents`.
 
     Each unit goes to the part furthest below its percent (Webster's method), so more units never shrink a part.
     The percentage left of a hundred becomes an additional last part.
@@ -134,7 +134,7 @@ def apportioned(totals: Iterable[int], percents: Sequence[int]) -> list[list[int
 
 
 def apportioned_in_jobs(totals: Sequence[int], percents: Sequence[int], together: int) -> list[list[int]]:
-    """Split nodes of flavors like `apportioned`, in whole jobs of `together` nodes if more jobs then fit.
+    """Split nodes of flavors in whole jobs of `together` nodes where better.
 
     Kueue preempts others' jobs only for a job that fits into its team's part of a flavor:
     https://kueue.sigs.k8s.io/docs/concepts/preemption/#classic-preemption
@@ -179,7 +179,7 @@ class Quota(NamedTuple):
 
 
 def _quota(intent: Intent) -> list[Quota]:
-    """List namespace quotas: the team's share, or all nodes if queues hold and lend the shares."""
+    """List namespace quotas: the team's share, or all nodes with queues."""
     usual, vcpus = recommended.values(intent.cloud), jobs.vcpus(intent) or 0
     result = []
     for share in shares(intent):
@@ -191,7 +191,7 @@ def _quota(intent: Intent) -> list[Quota]:
 
 
 def _deletion(intent: Intent, target: int) -> dict[str, int]:
-    """Return autoscaler settings that delete all training nodes in time, and the unready nodes that pause it."""
+    """Return autoscaler settings that delete all training nodes in time."""
     burst = int(recommended.values(intent.cloud)["autoscaler.burst"])
     goal = limits("any")["autoscaler.deletion_time"].number
     qps = limits("any")["autoscaler.client_qps_of_bursts"].number
@@ -239,7 +239,7 @@ def _queues(intent: Intent, flavors: list[Flavor], covered: list[str]) -> list[Q
 
 
 def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
-    """List the deserved resources of a Volcano queue: scarce ones exactly, others at their maximum.
+    """List the deserved resources of a Volcano queue.
 
     An unnamed resource counts as zero, so pods that use it could be stopped.
     """
@@ -254,7 +254,7 @@ def _deserved(intent: Intent, nodes: int) -> list[tuple[str, int | str]]:
 
 
 def _ready(intent: Intent, target: int) -> int:
-    """Return Kueue's ready timeout in minutes: published node start time plus image pulls."""
+    """Return Kueue's ready timeout in minutes: node start plus image pulls."""
     usual = recommended.values(intent.cloud)
     seconds = target * limits("any")["scale_up.seconds"].number / 1000
     return max(int(usual["queue.ready"]), ceil(seconds / 60)) + int(usual["queue.images"])

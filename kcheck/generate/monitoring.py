@@ -77,7 +77,7 @@ def _names(family: str) -> list[str]:
 
 
 def monitoring(intent: Intent, target: int) -> Monitoring:
-    """Size Prometheus for a target, with as few shards as fit their part of a system node."""
+    """Size Prometheus for a target, with as few shards as fit."""
     usual = {key: int(value) for key, value in recommended.values(intent.cloud).items()
              if key.startswith("monitor.") and isinstance(value, int)}  # fmt: skip
     per_node = usual["monitor.node_series"] + intent.gpus * usual["monitor.gpu_series"]

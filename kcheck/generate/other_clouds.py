@@ -53,7 +53,7 @@ def _on_cloud(intent: Intent, cloud: str) -> Translated | Refused:
 
 
 def translated(intent: Intent, cloud: str) -> Intent:
-    """Translate an intent to another cloud; choices without an equivalent are assumed and listed.
+    """Translate an intent to another cloud; list choices without an equivalent.
 
     Raises ConfigError if the cloud has no such machines, or fields contradict each other there.
     """

@@ -1,4 +1,4 @@
-"""Optional parts of a cluster: a small cluster starts without them, and each has a flag."""
+"""Optional parts of a cluster, each with a flag."""
 
 from fnmatch import fnmatch
 
@@ -25,7 +25,7 @@ def is_small(fields: dict[str, object]) -> bool:
 
 
 def grown(fields: dict[str, object], teams: str, parts: list[str], *, fresh: bool = False) -> dict[str, object]:
-    """Add teams and parts to the fields of an intent; a `fresh` small cluster starts without them.
+    """Add teams and parts to an intent; `fresh` small ones start without.
 
     Teams take nodes back that they lent, so their jobs need the storage.
     """

@@ -1,4 +1,4 @@
-"""Split training nodes into pools below every limit: by market and, on demand, by zone."""
+"""Split training nodes into pools below every limit."""
 
 from math import ceil
 from typing import NamedTuple
@@ -46,7 +46,7 @@ def split(intent: Intent) -> list[Pool]:
 
 
 def _largest(intent: Intent) -> int:
-    """Return the largest pool size: as recommended, or more if the cloud allows too few pools."""
+    """Return the largest pool size: as recommended, or more if needed."""
     usual = recommended.values(intent.cloud)
     room = int(usual["pools.most"]) - len(intent.zones)  # each zone rounds up
     return max(int(usual["pools.nodes"]), ceil(intent.nodes / room))
@@ -65,7 +65,7 @@ def system_parallel(intent: Intent) -> int:
 
 
 def in_scale_set(intent: Intent) -> bool:
-    """Whether pools are scale sets with a fast network inside, so that a job must fit into one."""
+    """Whether pools are scale sets with a fast network inside."""
     return intent.autoscaler == "managed" and cloud(intent.cloud).joins_in_scale_set(intent.machine)
 
 
@@ -90,7 +90,7 @@ def _count(nodes: int, largest: int, intent: Intent) -> int:
 
 
 def in_jobs(total: int, parts: int, together: int) -> list[int]:
-    """Split a total evenly, or into multiples of a job if more jobs then fit: 20 into 8, 8, 4."""
+    """Split a total evenly, or into multiples of a job: 20 into 8, 8, 4."""
     even, jobs = evenly(total, parts), total // together
     if sum(part // together for part in even) == jobs:
         return even
@@ -99,5 +99,5 @@ def in_jobs(total: int, parts: int, together: int) -> list[int]:
 
 
 def evenly(total: int, parts: int) -> list[int]:
-    """Split a total into parts that differ by at most one, larger ones first; empty for 0."""
+    """Split a total into parts that differ by at most one; empty for 0."""
     return [] if not total else [total // parts + (i < total % parts) for i in range(parts)]

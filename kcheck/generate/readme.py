@@ -1,4 +1,4 @@
-"""Facts for a generated README: quotas to request, walls, cost of a run, price of starting jobs."""
+"""Facts for a generated README: quotas, walls, costs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Facts(NamedTuple):
 
 
 def facts(world: World, intent: Intent, requests: list[QuotaRequest]) -> Facts:
-    """Collect the facts of the README; `requests` are the quotas to request before applying."""
+    """Collect the facts of the README; `requests` are quotas to request."""
     cluster = world.inventory.clusters[0]
     return Facts(
         _lowest_walls(world, cluster), summary_sentence(cluster, world),
@@ -70,7 +70,7 @@ def facts(world: World, intent: Intent, requests: list[QuotaRequest]) -> Facts:
 
 
 def quota_requests(world: World, cluster: Cluster) -> list[QuotaRequest]:
-    """List quotas to request: account quotas of the nodes, and cloud quotas below the target.
+    """List quotas to request, of the account and of the cloud.
 
     Pools that are never empty are upgraded while jobs run: their surge needs quota too. All may be of the largest type.
     """
@@ -118,12 +118,12 @@ class OtherFinding(NamedTuple):
 
 
 def other_findings(cloud: str) -> list[OtherFinding]:
-    """List findings of other linters on a cloud's generated files, by linter and check."""
+    """List findings of other linters on generated files, by linter and check."""
     return sorted({(one.linter, one.check): one for owner in ("any", cloud) for one in findings_of(owner)}.values())
 
 
 def findings_of(owner: str) -> list[OtherFinding]:
-    """Read the findings of other linters on one owner's templates from `other_linters.yaml`."""
+    """Read the findings of other linters on one owner's templates."""
     tables: dict[str, dict[str, str]] = profiles.load_table(os.path.join(folder(owner), "other_linters.yaml"))
     return [OtherFinding(linter, *entry) for linter, checks in tables.items() for entry in checks.items()]
 
@@ -133,7 +133,7 @@ _MOST_NODES = 5000
 
 
 class StartPhase(NamedTuple):
-    """Phase of paid time, in durations of the work, with its cost, its cause and how to set it."""
+    """Phase of paid time: durations of the work, cost, cause, how to set it."""
 
     title: str
     times: str
@@ -143,7 +143,7 @@ class StartPhase(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Ranges over all draws: minutes until the last node is gone, paid node-hours, durations of the work.
+    """Ranges over all draws: minutes, paid node-hours, durations of the work.
 
     `fixed` are durations that no setting changes.
     """
@@ -156,7 +156,7 @@ class Start(NamedTuple):
 
 
 class StartPrice(NamedTuple):
-    """Job of `work` minutes, started as a whole, by pod, or as a whole on a quarter of the nodes."""
+    """Job of `work` minutes: as a whole, by pod, on a quarter of the nodes."""
 
     work: int
     whole: Start

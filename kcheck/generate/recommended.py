@@ -1,4 +1,4 @@
-"""Recommended values with reasons, from the second document of `settings.yaml`, and node counts from them."""
+"""Recommended values with reasons, and node counts from them."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,7 +11,7 @@ Values = dict[str, int | str | bool]
 
 @cache
 def entries(cloud: str) -> dict[str, profiles.ProfileValue]:
-    """Return the recommended values of a cloud by `group.name`, including those of every cloud."""
+    """Return the recommended values of a cloud and of every cloud by name."""
     return profiles.recommended("any") | profiles.recommended(cloud)
 
 
@@ -32,7 +32,7 @@ def reasons(cloud: str) -> dict[str, str]:
 
 
 def non_training_nodes(cloud: str, nodes: int) -> int:
-    """Return the maximum number of system and control plane nodes beside this many training nodes."""
+    """Return the most system and control plane nodes beside training nodes."""
     usual = values(cloud)
     return int(usual["system.least"]) + ceil(nodes / int(usual["system.nodes_each"])) + control_nodes(cloud, nodes)
 

@@ -1,4 +1,4 @@
-"""Render templates with Jinja2: undefined names fail, columns are aligned like `terraform fmt`."""
+"""Render templates with Jinja2, aligned like `terraform fmt`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _numbered(text: str) -> str:
 
 
 def names(cloud: str) -> Iterator[tuple[str, str]]:
-    """Yield the path of every file that a cloud's templates create, and the path of its template."""
+    """Yield the path of every file that a cloud's templates create."""
     for owner in ("any", cloud):
         top = os.path.join(folder(owner), "templates")
         for inside, _, files in sorted(os.walk(top)):
@@ -88,7 +88,7 @@ _VARIED = re.compile(r"\boptional\(|\bvalidation {|\bdefault +=")
 
 
 def _with_locals(made: dict[str, str]) -> dict[str, str]:
-    """Turn variables whose value never changes into locals; only tests give them other values."""
+    """Turn variables that never change into locals."""
     declared = made.get("variables.tf", "")
     varied: list[str] = []
     fixed: list[str] = []
@@ -115,7 +115,7 @@ def _encode(path: str, text: str) -> bytes:
 
 
 def files(cloud: str, context: dict[str, object], parts: tuple[str, ...]) -> dict[str, bytes]:
-    """Render the files of a cloud by path, without empty ones and those of other parts."""
+    """Render the files of a cloud by path, without empty ones."""
     made = {path: text(template, context) for path, template in names(cloud) if is_wanted(path, parts)}
     result = made if "tests" in parts else _with_locals(made)
     return {path: _encode(path, text) for path, text in result.items() if text.strip()}

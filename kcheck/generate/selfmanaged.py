@@ -1,4 +1,4 @@
-"""Template values for self-managed clusters: control plane by size, flags, kernel tables."""
+"""Template values for self-managed clusters."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _EVENTS_MEMBERS = ("events-1", "events-2", "events-3")
 
 
 class Control(NamedTuple):
-    """Control plane: machines, each with an API server and etcd; memory and disk in GB."""
+    """Control plane machines, each with an API server and etcd; GB."""
 
     nodes: int
     vcpus: int
@@ -34,7 +34,7 @@ class Control(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """Kernel's neighbour table: thresholds for no, delayed and immediate garbage collection."""
+    """Kernel's neighbour table: thresholds of garbage collection."""
 
     keep: int
     soft: int
@@ -76,7 +76,7 @@ def context(intent: Intent, pools: list[Pool], layout: Layout) -> dict[str, obje
 
 
 def _zones(intent: Intent) -> dict[str, list[tuple[str, int, int]]]:
-    """Split the machines of each role evenly over the zones: the role, its first and its last number there."""
+    """Split the machines of each role evenly over zones, as first and last number."""
     members, zones = control(intent).nodes, {name: list[tuple[str, int, int]]() for name in intent.zones}
     sizes = {"control": members, "system": system_nodes(intent) - members, "training": intent.nodes}
     for role, size in sizes.items():
@@ -88,7 +88,7 @@ def _zones(intent: Intent) -> dict[str, list[tuple[str, int, int]]]:
 
 
 def _kubespray(intent: Intent) -> dict[str, object]:
-    """Return the version, the machines of each zone and the parts that kubespray brings itself.
+    """Return kubespray's version, machines by zone, and the parts it brings.
 
     Raises ConfigError if it does not support the version of Kubernetes.
     """
@@ -102,7 +102,7 @@ def _kubespray(intent: Intent) -> dict[str, object]:
 
 
 def _machines(intent: Intent) -> dict[str, object]:
-    """Return values of training machines for Cluster API and the autoscaler; lower bounds for unknown types."""
+    """Return values of training machines for Cluster API and the autoscaler."""
     usual = recommended.values(_CLOUD)
     vcpus = jobs.vcpus(intent) or max(intent.gpus, 1) * int(usual["job.vcpus"])
     each = int(usual["job.memory_gpu" if intent.gpus else "job.memory_cpu"])
@@ -133,7 +133,7 @@ def _domain(intent: Intent) -> str:
 
 
 def _events(intent: Intent) -> str:
-    """Return the URLs of the etcd for events: beside each API server, or on machines outside Cluster API."""
+    """Return the URLs of the etcd for events."""
     if intent.installer == "cluster-api":
         return ";".join(f"https://{name}.{_domain(intent)}:2379" for name in _EVENTS_MEMBERS)
     return "https://127.0.0.1:2382"
@@ -164,7 +164,7 @@ def control(intent: Intent) -> Control:
 
 
 def inflight(target: int) -> dict[str, int]:
-    """Return the API server's maximum requests in flight, reads and writes; empty if the defaults suffice."""
+    """Return the API server's requests in flight; empty if defaults suffice."""
     usual, entries = recommended.values(_CLOUD), limits(_CLOUD)
     if target <= entries["apiserver.inflight_nodes"].number:
         return {}
@@ -184,7 +184,7 @@ def neighbours(target: int) -> Neighbours:
 
 
 def backlog(target: int) -> int:
-    """Return the listen backlog: a power of two, at least the number of kubelets and the default."""
+    """Return the listen backlog: a power of two, at least the kubelets."""
     return max(int(recommended.values(_CLOUD)["kernel.backlog"]), 1 << (target - 1).bit_length())
 
 
@@ -213,7 +213,7 @@ def zones(objects: Iterable[Manifest]) -> list[str]:
 
 
 def cards(objects: Iterable[Manifest], resource: str) -> list[str]:
-    """List the interfaces that NVIDIA's network operator offers to pods as a resource, in order."""
+    """List the interfaces that NVIDIA's network operator offers to pods."""
     return list(dict.fromkeys(name for one in objects for name in _cards(one, resource.rpartition("/")[2])))
 
 

@@ -53,7 +53,7 @@ class TrainingPools(Struct):
 
     @property
     def machines(self) -> list[str]:
-        """Machine types with as many GPUs as the first one, of the same model as far as known."""
+        """Machine types with the number and model of the first one's GPUs."""
         return [
             name for name in self._types if machines.gpus(self.cloud, name) in (None, self.gpus) and self._alike(name)
         ]
@@ -85,7 +85,7 @@ class TrainingPools(Struct):
 
 
 def choose(cluster: Cluster, world: World) -> TrainingPools:
-    """Choose the training pools: those with the most GPUs, else those that are not for the system."""
+    """Choose the training pools: those with the most GPUs, else non-system ones."""
     result = TrainingPools(cluster.cloud)
     able = [pool for pool in world.pools.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
     with_gpus = [pool for pool in able if known(pool.machine.gpu)]
@@ -140,7 +140,7 @@ def is_for_system(pool: NodePool) -> bool:
 
 
 def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
-    """Group pools by number and model of GPUs; return the group with the most GPUs in total."""
+    """Return the pools of one GPU number and model with the most GPUs in total."""
     groups: dict[tuple[int | None, str | None], list[NodePool]] = defaultdict(list)
     for pool in pools:
         cluster, names = known(pool.cluster), known(pool.machine.instance_types)
@@ -156,7 +156,7 @@ def _largest_group(pools: list[NodePool], world: World) -> list[NodePool]:
 
 
 def _hidden_pools(cluster: Cluster, pools: list[NodePool], world: World) -> str:
-    """Return why Karpenter may add unknown nodes; empty without Karpenter or if its NodePools are read."""
+    """Return why Karpenter may add unknown nodes; empty if it does not."""
     read = any(equals(one.mode, "Karpenter") for one in pools)
     if read or "karpenter" not in world.autoscaling.installed(cluster):
         return ""
@@ -193,7 +193,7 @@ def _measure(result: TrainingPools, chosen: list[NodePool], world: World) -> Non
 
 
 def _simplified(result: TrainingPools) -> Iterator[str]:
-    """Yield differences that arise because an intent buys one type on demand, and all similar types as spot."""
+    """Yield differences that an intent's simpler markets and types make."""
     first, of_types = result.machines[0], dict[str, int]()
     for pool, size in result.sizes.items():
         names = known(pool.machine.instance_types) or ()
@@ -228,7 +228,7 @@ def _because(pool: NodePool) -> str:
 
 
 def because(value: Value[object], place: Span | None = None) -> str:
-    """Format why a value is unknown, and its line; empty if it is known or has no reason."""
+    """Format why a value is unknown, and its line; empty if it is known."""
     if isinstance(value, Known) or (isinstance(value, Unset) and not value.origin.path):
         return ""
     reason = reason_of(value)
@@ -237,7 +237,7 @@ def because(value: Value[object], place: Span | None = None) -> str:
 
 
 def on_pools(manifest: bytes, pools: Iterable[NodePool]) -> bytes:
-    """Select the nodes of pools in a manifest, by machine type if they lack the label; empty for several types."""
+    """Select the nodes of pools in a manifest; empty for several types."""
     key, own = str(values("any")["label.pool"]), list(pools)
     types = {name for pool in own for name in known(pool.machine.instance_types) or ()}
     if f"{key}: ".encode() not in manifest or all(key in (known(pool.scheduling.labels) or {}) for pool in own):

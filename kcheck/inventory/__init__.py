@@ -1,1 +1,1 @@
-"""A tree in; clusters, pools and workloads out: where Terraform and Kubernetes meet."""
+"""Turn a tree into clusters, pools and workloads."""

@@ -29,7 +29,7 @@ _IMAGE = regex(rf"/{NAME}(?:-(?:amd64|arm64|s390x|kwok))?$")
 
 
 def of_object(item: Object) -> Iterator[Autoscaler]:
-    """Yield the cluster autoscalers that an object runs; its folder decides their cluster."""
+    """Yield the cluster autoscalers that an object runs."""
     for container in containers(pod_spec(item)):
         image = written(container, "image")
         by_image = isinstance(image, Known) and _IMAGE.search(_repository(image.value))
@@ -43,7 +43,7 @@ _OWN = "node-group-auto-discovery"
 
 
 def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
-    """Yield the autoscaler of its Helm release; flags come from `extraArgs`, then `customArgs`."""
+    """Yield the autoscaler of its Helm release, with flags of its values."""
     if not equals(release.chart, NAME):
         return
     identity = f"{release.place.source.path}:{release.address}"
@@ -67,7 +67,7 @@ def of_release(release: HelmRelease) -> Iterator[Autoscaler]:
 
 
 def _unset(release: HelmRelease, *path: str) -> Origin:
-    """Return where to add a missing value to a release: its null, the nearest map, or a new one."""
+    """Return where to add a missing value to a release."""
     old = release.scalar(*path)
     if isinstance(old, Unset) and old.origin.literal:
         return old.origin
@@ -100,13 +100,13 @@ def _chart_version(release: HelmRelease) -> Value[str]:
 
 
 def _repository(image: str) -> str:
-    """Return an image without tag and digest; a bare name becomes `/name`, so that every result has a slash."""
+    """Return an image without tag and digest, always with a slash."""
     path, _, name = image.partition("@")[0].rpartition("/")
     return f"{path}/{name.partition(':')[0]}"
 
 
 def _image_version(image: Value[str]) -> Value[str]:
-    """Return the tag of an autoscaler image; Unknown without a tag, or if the image has another name."""
+    """Return the tag of an autoscaler image; Unknown without one."""
     if not isinstance(image, Known):
         return Unknown(reason_of(image), image.origin)
     tag = image.value.partition("@")[0].rpartition("/")[2].partition(":")[2]
@@ -144,7 +144,7 @@ def _autoscaler(
     identity: str, place: Span, version: Value[str], found: list[Flag], absent: Callable[[str], Origin],
     gap: str, cpu: list[Value[object]],
 ) -> Autoscaler:  # fmt: skip
-    """Build an autoscaler. `absent` returns where to write a new flag, `gap` says why a flag may be missing.
+    """Build an autoscaler; `absent` places new flags, `gap` says why some may lack.
 
     `cpu` is the request and limit; a limit alone is also the request.
     """
@@ -166,7 +166,7 @@ def _flags_set(found: Iterable[Argument], owner: str, version: Value[str]) -> It
 def _field(
     name: str, written: dict[str, Flag], absent: Callable[[str], Origin], place: Span, own: Release | None, gap: str
 ) -> Value[Any]:
-    """Return a field's value: from the first flag that is set, else the default of the version."""
+    """Return a field's value from the first flag set, else the default."""
     names = flag_file()["fields"][name]
     convert = _CONVERT.get(name) or _CONVERT[flags.flags()[names[0]]["type"]]
     flag = next((written[flag] for flag in names if flag in written), None)

@@ -55,14 +55,14 @@ def _of_release(release: Release) -> Described:
 
 
 def deploy(release: Release, charts: Charts, inventory: Inventory, wanted: Raw) -> list[Thing]:
-    """Add what a release installs: objects of its chart, if in the tree, and what its values describe."""
+    """Add what a release installs: its chart's objects, or its values."""
     objects = _rendered(release, charts)
     inner = Objects(list(objects), inventory, charts, wanted).add_all(objects) if objects else []
     return [*add_releases(charts.expanded(release), inventory), *inner]
 
 
 def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
-    """Render the tree's charts that objects deploy, with the values given there, recursively."""
+    """Render the tree's charts that objects deploy, recursively."""
     result: list[Object] = []
     todo = [(one, frozenset[str]()) for one in helm_releases.read(objects, charts.find, charts.named)]
     for release, above in todo:
@@ -75,7 +75,7 @@ def render_deployed(objects: Iterable[Object], charts: Charts) -> list[Object]:
 
 
 def _rendered(release: Release, charts: Charts) -> list[Object]:
-    """Render the chart of a release with its values; for a chart that is part of another, return nothing new."""
+    """Render the chart of a release with its values."""
     chart = charts.of(release)
     if chart is None or chart.library or contains_path(chart.folder, release.place.source.path):
         return []
@@ -113,7 +113,7 @@ def charts_of(tree: Tree, reading: Reading, config: Config) -> Charts:
 
 
 class Objects:
-    """Adds model objects for Kubernetes objects to an inventory, and the raw objects that rules need.
+    """Adds model objects for Kubernetes objects to an inventory.
 
     Settings are searched `among` a list, which is then emptied: an object's tree takes twice the memory of its model,
     so it is dropped before the next one.
@@ -129,7 +129,7 @@ class Objects:
         among.clear()
 
     def add_all(self, objects: Iterable[Object]) -> list[Thing]:
-        """Add everything all objects describe, and the roles of daemons that watch objects."""
+        """Add everything all objects describe, and the roles of watching daemons."""
         return [*self.add_each(objects), *self.add_watchers()]
 
     def add_each(self, objects: Iterable[Object]) -> list[Thing]:
@@ -139,7 +139,7 @@ class Objects:
     def add_file(
         self, source: Source, read: Callable[[], Iterable[Object]], found: Manifests, kept: Kept | None
     ) -> None:
-        """Add everything the objects of an independent file describe, from the cache or by reading it now.
+        """Add everything the objects of an independent file describe.
 
         Problems are added to `found`.
         """
@@ -186,7 +186,7 @@ class Objects:
 
 
 def _in_values(release: Release) -> Iterator[Object]:
-    """Yield Karpenter objects in the values of a release, for charts that install them."""
+    """Yield Karpenter objects in the values of a release."""
     for node in yaml.walk(release.values):
         if isinstance(node, yaml.Mapping) and node.own("apiVersion") is not None:
             yield from objects_in(node)

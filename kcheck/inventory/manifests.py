@@ -1,4 +1,4 @@
-"""Add plain manifests, and those rendered by kustomizations and charts, to an inventory."""
+"""Add plain and rendered manifests to an inventory."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class PlainManifests:
         self.manifests = objects.read([source for source in sources if source not in self.alone], kinds)
 
     def leave_out_rendered(self, charts: Charts) -> None:
-        """Leave out the templates of charts that were rendered after these files were read."""
+        """Leave out the templates of charts rendered after they were read."""
         self._sources = [source for source in self._sources if not charts.renders(source)]
         left = set(self._sources)
         self.manifests.objects = [item for item in self.manifests.objects if item.span.source in left]
 
     def in_turn(self, tell: Tell) -> Iterator[tuple[Source, Callable[[], list[Object]]]]:
-        """Yield all files in order, each with a function that returns its objects once; `tell` receives progress."""
+        """Yield all files in order, each with a function that reads it once."""
         known = grouped(self.manifests.take(), lambda item: item.span.source)
         for source in deadline.each(self._sources, "manifests", tell):
             if source in self.alone:
@@ -196,7 +196,7 @@ def unrendered(reading: Reading) -> Iterator[Skipped]:
 
 
 def read_charts(tree: Tree, config: Config, reading: Reading) -> None:
-    """Add charts that nothing in the tree deploys, with their own values; record skipped templates."""
+    """Add charts that nothing deploys, with their own values."""
     charts = charts_of(tree, reading, config)
     charts.refused |= charts.failed
     found, whole = charts.templates(reading.templates).values(), charts.rendered - charts.refused.keys()

@@ -1,4 +1,4 @@
-"""Read a tree, and join Terraform and Kubernetes into one inventory: each manifest with its cluster."""
+"""Read a tree, and join Terraform and Kubernetes into one inventory."""
 
 import os
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _NOTHING_RAW = Raw()
 def read(
     tree: Tree, config: Config, wanted: Raw = _NOTHING_RAW, kept: Kept | None = None, tell: Tell = no_progress
 ) -> Reading:
-    """Read the Terraform and manifests of a tree into one inventory, with the `wanted` raw things.
+    """Read a tree into one inventory, with the `wanted` raw things.
 
     `kept` reuses what the previous run read of unchanged files.
     """
@@ -69,7 +69,7 @@ def read(
 
 
 def _configurations(tree: Tree, reading: Reading) -> None:
-    """Read clusters from files of other tools, and join machines with the clusters of all files."""
+    """Read clusters from files of other tools, and join their machines."""
     scripts = [source for source in tree.configurations.get(SCRIPT, ()) if source not in reading.asked]
     if scripts:
         from kcheck.kubernetes import boot_scripts
@@ -104,7 +104,7 @@ _OF_ANOTHER = Candidates((), "no cluster of its cloud in this tree", NOWHERE.way
 
 
 def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[str]) -> None:
-    """Assign workloads, add-ons and autoscalers to clusters or candidates; `unjudged` are files of other clusters."""
+    """Assign workloads, add-ons and autoscalers to clusters."""
     home = _Homes(inventory, config, unjudged).home
     addons, inventory.addons = inventory.addons, []
     for addon in addons:
@@ -127,7 +127,7 @@ def _assign_clusters(inventory: Inventory, config: Config, unjudged: Sequence[st
 
 
 def _owners(found: Cluster | Candidates) -> tuple[Cluster, ...]:
-    """Return the clusters that an object is certainly on: one, or all of its candidates."""
+    """Return the clusters an object is certainly on: one, or all candidates."""
     if isinstance(found, Candidates):
         return found.clusters if found.on_each else ()
     return (found,)
@@ -137,7 +137,7 @@ _PROVIDER = regex(r"--cloud-provider[= ](\w+)")
 
 
 def _other_clouds(thing: Thing) -> frozenset[str]:
-    """Return the clouds an object cannot be on, as a flag or node label names another cloud."""
+    """Return the clouds an object cannot be on, by its flags and labels."""
     providers: set[str | None] = set()
     domains: list[str] = []
     if isinstance(thing, Autoscaler):
@@ -179,7 +179,7 @@ class _Homes:
         return f"{scopes[thing]}/" if thing in scopes else thing.place.source.path
 
     def _at(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
-        """Find the cluster of a path: from kcheck.yaml, by name from GitOps, else in the nearest folder."""
+        """Find the cluster of a path: by kcheck.yaml, GitOps, or nearest folder."""
         roots = [one for one in self._roots if one[0].cloud not in others]
         if sync is None and self._senders:
             folder = f"{system.real_path(os.path.dirname(path))}/"

@@ -52,7 +52,7 @@ class Reading(Struct):
     alone: set[Source] = set()
 
     def finish(self) -> None:
-        """Add the requested files and those of charts, drop duplicates, and list skipped clusters first."""
+        """Add the requested files, drop duplicates, list skipped clusters."""
         if self.charts is not None:
             self.problems += self.charts.problems
             self.sources += self.charts.sources
@@ -67,7 +67,7 @@ Described: TypeAlias = "list[tuple[str, Thing]]"
 
 
 class OfFile(Struct, frozen=True):
-    """Result of reading a manifest: model objects, problems, and whether it is a template."""
+    """Result of reading a manifest: model objects and problems."""
 
     described: Described
     problems: list[Problem]
@@ -83,7 +83,7 @@ class OfTerraform(Struct, frozen=True):
 
 
 class Kept:
-    """Incremental cache: files of the previous run by real path, and results read with the same settings.
+    """Incremental cache: files of the previous run, and results read.
 
     A file with unchanged content is the same `Source` again, the key of everything else. An object may depend on
     others: results read among other objects are dropped.
@@ -102,7 +102,7 @@ class Kept:
         return _copy(found.read) if found is not None and found.state == _state(tree, found.folders) else None
 
     def keep_terraform(self, tree: Tree, read: Reading) -> None:
-        """Cache the Terraform of a tree, unless it depends on other files: its functions may read or list some."""
+        """Cache the Terraform of a tree, unless functions may read other files."""
         code = (source.data for folder in tree.folders for source in folder.terraform)
         if tree.units or tree.plans or tree.configurations or tree.charts or any(map(_FILES.search, code)):
             self._terraform = None
@@ -111,7 +111,7 @@ class Kept:
             self._terraform = OfTerraform(_copy(read), folders, _state(tree, folders))
 
     def begin(self, among: object) -> None:
-        """Begin a run; keep earlier results only if `among`, the settings and files they depend on, is unchanged."""
+        """Begin a run; keep earlier results only if `among` is unchanged."""
         self._before = self._before | self._files if among == self._among else {}
         self._among, self._files = among, {}
 
@@ -136,7 +136,7 @@ _FETCHED = os.path.join(".terraform", "modules", "modules.json")
 
 
 def _state(tree: Tree, folders: tuple[str, ...]) -> object:
-    """Return the state of Terraform folders: their files, all variable files, modules fetched by `init`."""
+    """Return the state of Terraform folders, with their variable files."""
     found = [(path, tree.folder(path)) for path in folders]
     return (
         [(path, own and (own.terraform, own.variables, own.unread)) for path, own in found],

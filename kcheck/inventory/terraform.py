@@ -28,7 +28,7 @@ from kcheck.text.values import Known, Unknown, known
 
 
 def read(tree: Tree, config: Config, reading: Reading, wanted: Raw, tell: Tell) -> None:
-    """Add everything the root modules of a tree declare and deploy, with raw resources if wanted."""
+    """Add everything the root modules of a tree declare and deploy."""
     inventory = reading.inventory
     loader = Loader(tree, config, tell)
     reading.roots = loader.roots(registry.cluster_families()) if tree.folders or tree.units else []
@@ -78,7 +78,7 @@ _TAG = "kubernetes.io/cluster/"
 
 
 def _unjudged(root: Module, kinds: set[str], clusters: Iterable[Cluster]) -> Iterator[Skipped]:
-    """Yield the clusters of a root module that are not judged, and those no environment creates."""
+    """Yield clusters that are not judged, and those no environment creates."""
     table, made = profiles.other_clusters(), {cluster.place for cluster in clusters}
     makers = {one.address.partition("/")[0] for one in clusters if one.root == root.configuration.folder}
     for kind in sorted(one for one in kinds.intersection(table["terraform"]) if one.partition("_")[0] not in makers):
@@ -158,7 +158,7 @@ def _resources(root: Module, types: Iterable[str]) -> Iterator[Resource]:
 
 
 def _deploy(root: Module, kinds: set[str], tree: Tree, config: Config, reading: Reading, wanted: Raw) -> None:
-    """Add what resources and published modules deploy, as far as their arguments describe it."""
+    """Add what resources and published modules deploy."""
     calls = [(call, names, call.block.span.text) for call, names in root.calls_of_others()]
     helm = [(call, names) for call, names, text in calls if _HELM.search(text)]
     applied = [(call, names) for call, names, text in calls if _MANIFESTS.search(text)]
@@ -201,7 +201,7 @@ _INNER = regex(r"\$\{(.*)\.\w+\}")
 
 
 def _asked(address: str, root: Module, clusters: list[Cluster]) -> Cluster | Candidates | None:
-    """Find the cluster, in any root, that a data source looks up; candidates if its name is unknown."""
+    """Find the cluster that a data source looks up, or candidates."""
     kind = next((one for one in profiles.other_clusters()["judged"] if f"data.{one}." in f".{address}"), "")
     record = dict(root.sources(kind)).get(address)
     name = record.entry("name") if record is not None else None

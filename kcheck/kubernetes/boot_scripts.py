@@ -1,4 +1,4 @@
-"""Scripts that start machines: kubeadm configuration and flags, or only the command that joins a node."""
+"""Scripts that start machines: kubeadm configuration, flags, joins."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ _API = "kubeadm.k8s.io/v1beta3"
 
 
 def objects(pieces: tuple[Piece, ...]) -> list[Object]:
-    """List the kubeadm objects in a script, including configuration from its `kubeadm init` flags."""
+    """List the kubeadm objects in a script, also those of its flags."""
     if any(_KIND_TOOL in piece.text for piece in pieces):
         return []
     found = [item for document in _documents(embedded_yaml.lines(pieces)) for item in objects_in(document)]
@@ -61,14 +61,14 @@ def objects(pieces: tuple[Piece, ...]) -> list[Object]:
 
 
 class Start(NamedTuple):
-    """A script that makes its machine a node: the tool, and whether it runs the control plane."""
+    """A script that makes its machine a node, perhaps of the control plane."""
 
     tool: str
     server: bool
 
 
 def start(pieces: tuple[Piece, ...], found: list[Object]) -> Start | None:
-    """Return how a script makes its machine a node, given the objects in it; None if it does not."""
+    """Return how a script makes its machine a node; None if it does not."""
     text = _plain(pieces)
     match = _STARTS.search(text)
     kinds = {item.kind for item in found} & CLUSTERS
@@ -130,7 +130,7 @@ def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
 
 
 def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
-    """Yield the settings of a server of k3s or RKE2, from flags, environment variables and its config.yaml."""
+    """Yield the settings of a server of k3s or RKE2."""
     pieces = tuple(piece for line in embedded_yaml.lines(pieces) for piece in line)  # each has a place of its own
     text = _plain(pieces)
     named = [(match.lastgroup or "", match) for match in _SETTING.finditer(text)]
@@ -147,7 +147,7 @@ def server(pieces: tuple[Piece, ...], tool: str) -> Iterator[Object]:
 
 
 def _has_free_flags(line: str, assigned: set[str]) -> bool:
-    """Whether a line is unknown, or installs a tool with flags from a variable that is not `assigned`."""
+    """Whether a line is unknown, or passes a variable that is not `assigned`."""
     words = [word.strip("\"';()") for word in line.replace("_EXEC=", "_EXEC= ").split()]
     if words[1:] and not _STARTS.search(line) and "_EXEC=" not in line:
         return False
@@ -163,7 +163,7 @@ def _plain(pieces: tuple[Piece, ...]) -> str:
 
 
 def _value(pieces: tuple[Piece, ...], text: str, at: int, flag: str) -> yaml.Scalar:
-    """Return the value of a flag that begins at an offset; unknown if the script computes it."""
+    """Return the value of a flag at an offset; unknown if it is computed."""
     end = re.compile(r"[\s\"'\\]|$").search(text, at)
     written = text[at : end.start() if end else None]
     value = _scalar(pieces, at, written, flag)
@@ -182,7 +182,7 @@ def _key(text: str, place: Span) -> yaml.Scalar:
 
 
 def _scalar(pieces: tuple[Piece, ...], offset: int, text: str, name: str = "") -> yaml.Scalar:
-    """Return the scalar at an offset of a text, with its span; with its name in an encoded text."""
+    """Return the scalar at an offset of a text, with its span."""
     at = 0
     for piece in pieces:
         length = 1 if isinstance(piece.datum, Unknown) else len(piece.text)

@@ -67,7 +67,7 @@ class Chart(Struct, frozen=True, eq=False):
         return (one for one, _ in self.members(release))
 
     def members(self, release: Release) -> Iterator[tuple[Release, Chart | None]]:
-        """Yield a release of this chart and of its dependencies, each with its chart (None if not in the tree)."""
+        """Yield a release of this chart and of its dependencies."""
         own = (self.values,) if self.values is not None else ()
         listed = {known(dependency.name) for dependency in self.dependencies}
         others = [Dependency(part.name, part.label, part.version) for part in self.parts if part.label not in listed]
@@ -84,7 +84,7 @@ class Chart(Struct, frozen=True, eq=False):
 
 
 def _below(dependency: Dependency, release: Release) -> Release:
-    """Return a release of a dependency, with the values below its key and the global ones."""
+    """Return a release of a dependency, with the values for it."""
     trees = [node for node in (yaml.get(release.values, dependency.key),) if isinstance(node, yaml.Mapping)]
     shared = yaml.get(release.values, "global")
     if shared is not None:
@@ -147,7 +147,7 @@ class Charts:
 
     @cached_property
     def helm(self) -> str:
-        """Path of helm; empty if it must not run. Raises ConfigError if it or a file is missing."""
+        """Path of helm, empty if it must not run. Raises ConfigError if missing."""
         if not self.config.render or self.config.render_refused:
             return ""
         for path in self.config.helm_values:

@@ -26,7 +26,7 @@ _MOST = 100
 
 
 def _is_placeholder(node: yaml.Target) -> bool:
-    """Whether a map or a list is a name in brackets, `{volume-id}` or `[YOUR_KEY]`, for people to replace."""
+    """Whether a map or list is a name to replace, such as `[YOUR_KEY]`."""
     if isinstance(node, yaml.Sequence):
         return node.flow and len(node.items) == 1 and bool(placeholders.of_number(node.span.text.strip("[ ]")))
     entries = node.entries if isinstance(node, yaml.Mapping) and node.flow else ()
@@ -49,7 +49,7 @@ def _table() -> _Table:
 
 
 def errors(item: Object, label: str) -> list[FieldError]:
-    """List the fields of an object that its kind does not have, and values the API server refuses.
+    """List unknown fields of an object, and values the API server refuses.
 
     `label` is the identity of the object. Terraform has checks and names of its own for the objects of its resources.
     """
@@ -61,7 +61,7 @@ def errors(item: Object, label: str) -> list[FieldError]:
 
 
 class _Walk:
-    """Compares the nodes of one object with its type, each node once even with aliases."""
+    """Compares the nodes of one object with its type, each once."""
 
     def __init__(self, label: str, type_: str, release: str) -> None:
         self._label, self._type, self._release = label, type_, release
@@ -122,7 +122,7 @@ class _Walk:
         ))  # fmt: skip
 
     def _meant(self, name: str, path: tuple[str, ...], type_: str) -> tuple[str, ...]:
-        """Find the nearest field with that name above or below, else a sibling with a similar name."""
+        """Find the nearest field with that name, else one named alike."""
         from difflib import get_close_matches
 
         types = _table().types

@@ -49,7 +49,7 @@ def _filled(text: str, value: Value[str], container: yaml.Node) -> Value[str]:
 
 
 def parse(found: list[yaml.Scalar]) -> Iterator[Argument]:
-    """Yield the flags of a list: `--name=value`, `--name` with the value in the next item, `-name`."""
+    """Yield the flags of a list, in all usual forms."""
     for at, item in enumerate(found):
         if not item.text.startswith("-"):
             continue

@@ -1,4 +1,4 @@
-"""Argo CD and Flux: folders they reapply, which restores deleted objects, and values Flux substitutes."""
+"""Argo CD and Flux: folders they apply, and values Flux substitutes."""
 
 import os
 import re
@@ -29,7 +29,7 @@ _VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
 def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
-    """Yield the objects that apply folders or charts; `top` is the folder of a source's repository."""
+    """Yield the objects that apply folders or charts of a repository."""
     for item in objects:
         of_flux = item.kind == "Kustomization" and item.api_version.startswith(_GROUP)
         if of_flux or (item.kind in KINDS and item.api_version.startswith("argoproj.io/")):
@@ -44,7 +44,7 @@ def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[S
 
 
 def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
-    """Yield the folders that Argo CD applies, from the top of the repository; patterns for generators."""
+    """Yield the folders that Argo CD applies; patterns for generators."""
     found = [(yaml.text(source, "path"), source) for source in helm_releases.sources_of(spec)]
     if any(_WHOLE.fullmatch(path) for path, _ in found):
         nodes = yaml.walk(yaml.get(item.root, "spec", "generators"))
@@ -55,7 +55,7 @@ def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
 
 
 def _destination(item: Object, spec: yaml.Node | None) -> tuple[str, tuple[str, ...]]:
-    """Describe the clusters Argo CD applies an object to, and list their possible names; empty for its own cluster."""
+    """Describe the clusters Argo CD applies an object to, and list names."""
     name, server = (yaml.text(spec, "destination", key) for key in ("name", "server"))
     if name == "in-cluster" or server.rstrip("/") == _OWN:
         return "", ()
@@ -81,7 +81,7 @@ class Substitution(Struct, frozen=True):
 
 
 def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], named: Named) -> list[Substitution]:
-    """List the substitutions in some objects; `top` is the folder of a source's repository."""
+    """List the substitutions in objects; `top` is the repository's folder."""
     result = []
     for item in objects:
         post = yaml.get(item.root, "spec", "postBuild")
@@ -105,7 +105,7 @@ def _substitutions(objects: Iterable[Object], top: Callable[[Source], str], name
 def substituting(
     objects: Iterable[Object], top: Callable[[Source], str], named: Named
 ) -> Callable[[Iterable[Object]], Iterator[Object]]:
-    """Return a function that applies the nearest Kustomization's values, or the values several have in common."""
+    """Return a function that applies the values of the nearest Kustomization."""
     found = _substitutions(objects, top, named)
     by_folder: dict[str, Callable[[str, yaml.Target], yaml.Target | None] | None] = {}
 

@@ -1,4 +1,4 @@
-"""Releases of the tree's charts by commands in guides and scripts: `helm install -f values.yaml NAME CHART`."""
+"""Releases of the tree's charts by helm commands in guides and scripts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _QUOTES = regex("[\"']")
 
 
 def commands(charts: Charts) -> Iterator[tuple[Span, str]]:
-    """Yield helm's commands in the guides and scripts of the charts' repositories, each on one line."""
+    """Yield helm's commands in the repositories of charts, each on one line."""
     for top in dict.fromkeys(charts.top(chart.source) for chart in charts.all):
         for path in sorted(charts.tree.disk.walk(top, folders.is_ours)):
             for source in filter(None, [charts.tree.source(path) if path.endswith(_GUIDES) else None]):
@@ -39,7 +39,7 @@ def commands(charts: Charts) -> Iterator[tuple[Span, str]]:
 
 
 def releases(chart: Chart, charts: Charts, given: Iterable[tuple[Span, str]]) -> Iterator[Release]:
-    """Yield the releases of a chart by commands that give it values, if all values files are there."""
+    """Yield the releases of a chart by commands whose values files are there."""
     for span, text in given:
         tops = (os.path.dirname(span.source.path), charts.top(span.source))
         name = os.path.basename(chart.folder)

@@ -165,7 +165,7 @@ def chart_name(value: Value[str]) -> Value[str]:
 
 
 def read(objects: Iterable[Object], find: Find, named: Named) -> Iterator[Release]:
-    """Yield the releases among some objects; `find` and `named` look up files and objects."""
+    """Yield the releases among some objects."""
     for item in objects:
         group = item.api_version.partition("/")[0]
         if item.kind == "HelmRelease" and group == "helm.toolkit.fluxcd.io":

@@ -34,7 +34,7 @@ class _Found(Struct, frozen=True):
 
 
 def workload(release: Release) -> Workload | None:
-    """Build the workload of a release from the images in its values; None without images."""
+    """Build the workload of a release from its images; None without any."""
     reader = _Reader(release)
     identity = f"{release.place.source.path}:{release.address}"
     found = []
@@ -114,7 +114,7 @@ class _Reader:
                 yield from self._walk(value, key, inner)
 
     def _map(self, fields: dict[str, yaml.Target], name: str, path: str) -> Iterator[_Found]:
-        """Yield the image of `image: {registry, repository, tag, digest}`, or with a separate image name."""
+        """Yield the image of `image: {registry, repository, tag, digest}`."""
         of_image = name == "image" or name.endswith("_image")
         repository = _text(fields, "repository")
         if repository is None and of_image and ("tag" in fields or "digest" in fields):
@@ -128,7 +128,7 @@ class _Reader:
             yield from self._found(repository, whole, fields, path, version)
 
     def _scalar(self, key: str, value: yaml.Scalar, fields: dict[str, yaml.Target], path: str) -> Iterator[_Found]:
-        """Yield the image of `image: repository:tag`, or of separate keys for name and tag."""
+        """Yield the image of `image: repository:tag`, or of separate keys."""
         split = _SPLIT.fullmatch(key)
         if split is not None:
             tags = [name for name in fields if name.startswith(f"{split[1]}_tag")]

@@ -1,4 +1,4 @@
-"""A kustomization as written: its fields, fields kcheck does not render, and selectors of its patches."""
+"""A kustomization as written, and the fields kcheck does not render."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def joined(gaps: dict[str, Span], shown: int = 3) -> Problem:
 
 
 def _step(step: str) -> str:
-    """Parse a step of a path: `[a.b/c]` is a key, `[name=x]` stays a selector of items."""
+    """Parse a step of a path: `[a.b/c]` is a key, `[name=x]` a selector."""
     return step[1:-1] if step[0] == "[" and "=" not in step else step.replace("\\", "")
 
 

@@ -36,7 +36,7 @@ _GENERATED = frozenset({"ConfigMap", "Secret"})
 
 
 class Rendering(Struct):
-    """Rendered kustomizations of a tree, with `gaps` and problems; `losses` are gaps in the objects.
+    """Rendered kustomizations; `losses` are gaps in the objects.
 
     `named` are the files they name, which are no manifests of their own; `sources` are all files read;
     `releases` are the charts they inflate, with their values.
@@ -172,7 +172,7 @@ class _Renderer:
         return self.apply_replacements(own, resources)
 
     def resources(self, own: Fields, node: yaml.Scalar, above: tuple[str, ...]) -> list[Resource]:
-        """Return the objects of an entry of `resources`: of a file, or of another kustomization."""
+        """Return the objects of an entry of `resources`."""
         path = os.path.join(own.folder, node.text)
         if self.tree.disk.is_folder(path):
             inner = self.kustomization(own, node, above)
@@ -205,7 +205,7 @@ class _Renderer:
         return None
 
     def file(self, own: Fields, name: str) -> Source | None:
-        """Return a file that a kustomization names; from then on it is no manifest of its own."""
+        """Return a file that a kustomization names; it is no manifest any more."""
         source = self.tree.source(os.path.join(own.folder, name)) if name and "\0" not in name else None
         if source is not None and source not in self.result.named:
             self.result.named.add(source)

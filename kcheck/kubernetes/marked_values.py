@@ -1,4 +1,4 @@
-"""Chart values that become requests and limits, found by marks that helm renders there.
+"""Chart values that become requests and limits, found by marks.
 
 Templates of charts are programs. Instead of reading them, kcheck has helm render the chart once more with a unique
 number for each value that may be a request or a limit, and finds these numbers in the output.
@@ -57,7 +57,7 @@ class Mark(Struct, frozen=True):
 
 
 class Marks:
-    """Marks of a chart's values, and their places in the output; `amounts` are the rendered requests and limits."""
+    """Marks of a chart's values; `amounts` are rendered requests and limits."""
 
     def __init__(self, values: yaml.Target | None, output: str, amounts: set[str], *, absent: bool) -> None:
         self.values = values
@@ -73,7 +73,7 @@ class Marks:
             self._look(values, (), absent=absent)
 
     def as_json(self) -> str | None:
-        """Return all values, with marks, as JSON; None if there are no marks or too many values."""
+        """Return all values with marks as JSON; None without marks."""
         try:
             return json.dumps(Data({}).of(self.values, self._changes)) if self.marks else None
         except OverflowError:
@@ -103,7 +103,7 @@ class Marks:
                     self._mark(here, below, match[2] or "", node)
 
     def _resources(self, node: yaml.Target, path: Path, *, absent: bool) -> None:
-        """Mark the amounts in a map of requests and limits; with `absent`, missing ones, too."""
+        """Mark the amounts in a map of requests and limits, or `absent` ones."""
         inner = isinstance(node, yaml.Mapping) and not any(side in yaml.entries(node) for side in _SIDES)
         if isinstance(node, yaml.Mapping) and inner and node.entries:
             self._look(node, path, absent=absent)  # resources of several things, or by another name
@@ -135,7 +135,7 @@ class Marks:
     # --- where the marks come out
 
     def read(self, output: str) -> None:
-        """Record where helm's output has marks in amounts, and which marks also appear elsewhere."""
+        """Record where helm's output has marks."""
         uses = dict.fromkeys(self.marks, 0)
         for match in _NUMBER.finditer(output):
             if match[0] in uses:
@@ -178,7 +178,7 @@ class Data:
         self._unknown = unknown
 
     def of(self, node: yaml.Node | None, changes: _Changes | str | int, depth: int = 0) -> object:
-        """Convert values to data, with changes applied. Raises OverflowError if there are too many."""
+        """Convert values to data. Raises OverflowError if there are too many."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             raise OverflowError
@@ -212,7 +212,7 @@ def _may_hold(node: yaml.Node | None) -> bool:
 
 
 def _holder(node: yaml.Target, path: Path) -> tuple[yaml.Target, Path]:
-    """Return the innermost node of a path in the file of the outermost one, and the path below it."""
+    """Return the innermost node of a path, and the path below it."""
     here = node
     for i, step in enumerate(path[:-1]):
         below = yaml.get(here, step)
@@ -268,7 +268,7 @@ def _absent(node: yaml.Mapping, path: Path, own: dict[Path, Origin]) -> Callable
 def traced(
     values: yaml.Target | None, output: str, objects: Iterable[Object], render: Callable[[str], str | None]
 ) -> list[Object]:
-    """Return the objects helm printed, with the spans of their requests and limits in the values.
+    """Return the objects helm printed, with spans in the values.
 
     `render` returns helm's output with other values, given as JSON, or None if helm fails. It is called at most twice.
     """

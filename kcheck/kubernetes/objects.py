@@ -1,4 +1,4 @@
-"""Kubernetes objects of a tree, objects they name, and parts that could not be read."""
+"""Kubernetes objects of a tree, and parts that could not be read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Data = dict[str, "yaml.Scalar | Source"]
 
 
 class Kinds(Struct, frozen=True):
-    """Kinds of objects to read, None for all; kinds in `marks` only with a mark in the text.
+    """Kinds of objects to read, None for all.
 
     Other kinds are read if their text has all of `others`, except kinds in `never`. Objects of `quiet` kinds are all
     read, but broken ones are only reported if they have a mark.
@@ -46,7 +46,7 @@ class Kinds(Struct, frozen=True):
         return replace(self, names=self.names | kinds, marks=marks, quiet=self.quiet - kinds)
 
     def noted(self) -> Kinds:
-        """Return the kinds whose broken documents are reported: named ones that are not quiet."""
+        """Return the kinds whose broken documents are reported."""
         silent = self.quiet - self.marks.keys()
         return replace(self, names=self.names and self.names - silent, others=(), quiet=frozenset())
 
@@ -103,7 +103,7 @@ class Manifests(Struct):
 
 
 def read(sources: list[Source], kinds: Kinds) -> Manifests:
-    """Read all manifests. Never raises: errors become problems, templates are set apart.
+    """Read all manifests. Never raises: errors become problems.
 
     A broken document is a problem if it may hold one of the `kinds`; None stands for all.
     """
@@ -127,7 +127,7 @@ def may_hold(data: bytes, kinds: Kinds) -> bool:
 
 
 def holds_only(data: bytes, kinds: Kinds, alone: frozenset[str]) -> bool:
-    """Whether a file holds objects of kinds in `alone`, and no others that are read, without parsing.
+    """Whether a file holds only objects of kinds in `alone`, without parsing.
 
     False is always a safe answer.
     """
@@ -206,7 +206,7 @@ def is_null(node: yaml.Node) -> bool:
 
 
 def _filled_in(node: yaml.Scalar) -> Value[DatumValue]:
-    """Return the value of a scalar with placeholders; Unknown unless each has a default."""
+    """Return the value of a scalar with placeholders, each with a default."""
     text = placeholders.with_defaults(node.text)
     missing, origin = placeholders.first(text), Origin((node.span,))
     if missing:
@@ -222,7 +222,7 @@ def unknown_scalar(why: str, span: Span) -> yaml.Computed:
 
 
 def embedded_documents(node: yaml.Scalar) -> Iterator[yaml.Target]:
-    """Yield the YAML documents in a text value; nodes have places in the file unless the text has escapes."""
+    """Yield the YAML documents in a string; spans are exact without escapes."""
     if isinstance(node, yaml.Computed):
         pieces = pieces_of(node.datum)
         if not pieces and not isinstance(node.datum, Unknown):
@@ -254,7 +254,7 @@ class Named(Struct):
         return _nearest(source, self._objects(kind, name))
 
     def data(self, source: Source, name: str) -> Data | None:
-        """Return the texts of the ConfigMap nearest to a file; None if there is none or several."""
+        """Return the texts of the nearest ConfigMap; None if there is none."""
         if name not in self._made:
             written = [(path, _texts(yaml.get(root, "data"))) for path, root in self._objects("ConfigMap", name)]
             self._made[name] = [*written, *self._generated(name)]

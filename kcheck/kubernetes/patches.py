@@ -1,4 +1,4 @@
-"""Kustomize patches. Nodes are shared; only those on the path of a change are copied."""
+"""Kustomize patches; nodes are shared, those on the path copied."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -124,7 +124,7 @@ def _fits(item: yaml.Node, index: int, step: str) -> bool:
 
 
 def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> yaml.Mapping | None:
-    """Apply a strategic merge patch; None if it deletes the object, whose name cannot change.
+    """Apply a strategic merge patch; None if it deletes the object.
 
     Raises PatchError if the patch is too large.
     """
@@ -139,7 +139,7 @@ def merge_patch(item: yaml.Mapping, patch: yaml.Mapping, api_version: str) -> ya
 
 
 def merged_template(template: yaml.Mapping, patch: yaml.Mapping) -> yaml.Mapping:
-    """Merge an operator's patch into a pod template, without making missing fields writable in the patch."""
+    """Merge an operator's patch into a pod template."""
     try:
         return _Merger(built_in=True, overlay=False).mapping(template, patch) or template
     except PatchError:
@@ -222,7 +222,7 @@ def _identity(item: yaml.Target, keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def apply_json_patch(root: yaml.Mapping, operations: yaml.Sequence) -> yaml.Mapping:
-    """Apply the operations of a JSON patch (RFC 6902). Raises PatchError if an operation does not fit the object."""
+    """Apply a JSON patch (RFC 6902). Raises PatchError if it does not fit."""
     for operation in map(yaml.resolve, operations.items):
         root = _apply_operation(root, operation)
     return root

@@ -1,4 +1,4 @@
-"""Manifests and flags as records, so that the clouds' tables read them like Terraform."""
+"""Manifests and flags as records, read like Terraform."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MappingRecord:
 
 
 class PairsRecord(MappingRecord):
-    """A list of `name` and `value`, like kubeadm's extraArgs since v1beta4; the last wins."""
+    """A list of `name` and `value`, like kubeadm's extraArgs; the last wins."""
 
     def __init__(self, pairs: list[yaml.Mapping], place: Span) -> None:
         super().__init__(pairs[0], place)

@@ -1,4 +1,4 @@
-"""Rendered charts as objects, each line with its span: by helm on request, simple ones without it."""
+"""Rendered charts as objects, by helm or without it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _HelmError(Exception):
 
 
 class Rendering:
-    """Objects of a rendered chart, or its problems; without helm, the reason in `refused`.
+    """Objects of a rendered chart, or why it was `refused`.
 
     Values come from the chart and files, or from a `release`. For a fix, the chart is rendered again to find the values
     behind requests and limits. It may use the templates of its `family`.
@@ -98,14 +98,14 @@ class Rendering:
                 self.refused, self.problems = TemplateError(self.problems[0].message), []
 
     def refuse(self, reason: TemplateError | None, inside: str = "") -> None:
-        """Refuse the whole chart if a chart `inside` it is refused; the first reason counts."""
+        """Refuse the whole chart if a chart `inside` it is refused."""
         if reason is not None and self.refused is None:
             reason.place = reason.place and os.path.join(inside, reason.place)
             self.refused = reason
         self.objects = [] if self.refused else self.objects
 
     def _given(self, release: Release, charts: Charts) -> str:
-        """Return a release's values as JSON. Raises TemplateError if some are missing, or after too many releases."""
+        """Return a release's values as JSON. Raises TemplateError if some lack."""
         charts.left -= 1
         if release.gap or charts.left < 0:
             raise TemplateError(release.gap or f"more than {MOST_RELEASES} charts are rendered for releases")
@@ -197,7 +197,7 @@ def _refuse_links(tree: Tree, chart: Chart) -> None:
 
 
 def _output(helm: str, chart: Chart, name: str, folder: str, files: list[str], values: str) -> str:
-    """Run helm with additional values and return its output. Raises _HelmError if it fails or cannot run."""
+    """Run helm and return its output. Raises _HelmError if it fails."""
     import subprocess
     from tempfile import TemporaryDirectory
 
@@ -250,7 +250,7 @@ def _has_api(name: object) -> bool:
 def output_without_helm(
     chart: Chart, family: Iterable[Chart], tree: Tree, release: str, unknown: Unknowns, values: str = ""
 ) -> str:
-    """Return the output of `helm template` for a chart, with its values or others in JSON.
+    """Return the output of `helm template` for a chart.
 
     It may use the templates of its `family`. Texts in `unknown` stand for unknown values. Raises TemplateError if it
     fails, or uses something that kcheck does not render.
@@ -392,7 +392,7 @@ class _Template:
 
 
 def _pattern(parts: list[str]) -> str:
-    """Return the pattern of a line with actions between its parts; each part matches at its first place."""
+    """Return the pattern of a line with actions between its parts."""
     first, *between, last = map(re.escape, parts)
     return f"{first}{''.join(f'(?>.*?{part})' for part in between)}(.*){last}"
 

@@ -1,4 +1,4 @@
-"""Functions of helm's templates, and their values with Go's types: YAML numbers are float64."""
+"""Functions of helm's templates, with Go's types: numbers are float64."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ _METHODS = frozenset({"AsMap", "AsSecrets", "Encode", "PathValue", "Table", "YAM
 
 
 class TemplateError(Exception):
-    """A reason not to render a template, and the line; `unsupported` names a helm feature that kcheck lacks."""
+    """A reason not to render a template; `unsupported` names a helm feature."""
 
     def __init__(self, message: str, place: str = "", *, unsupported: str = "") -> None:
         super().__init__(message[: 2 * _MOST_NAME])
@@ -102,7 +102,7 @@ def _quoted(text: str) -> str:
 
 
 def _weigh(value: object, left: int = MOST_TEXT, depth: int = DEPTH) -> int:
-    """Subtract the size of a value from the remaining characters; a list may contain one value many times."""
+    """Subtract the size of a value from the remaining characters."""
     left -= 10 + 2 * (DEPTH - depth) + (len(value) if isinstance(value, str | list | dict) else 0)
     if left < 0 or depth < 0:
         raise unsupported("too much text")
@@ -175,7 +175,7 @@ def to_json(root: yaml.Node | None, unknown: Unknowns) -> str:
 
 
 def from_json(text: str, unknown: Unknowns) -> dict[str, object]:
-    """Read values, with numbers as float64; null becomes an empty map. Raises TemplateError if they are no map."""
+    """Read values, with numbers as float64. Raises TemplateError if no map."""
     found = json.loads(text, parse_int=float)
     if not isinstance(found, dict | None):
         raise unsupported("values that are not a map")
@@ -203,7 +203,7 @@ def _print(*values: object) -> str:
 
 
 def _printf(form: str, *values: object) -> str:
-    """Fill in printf verbs; refuse wrong ones, for which Go prints its complaint into the text."""
+    """Fill in printf verbs; refuse wrong ones."""
     verbs = _VERB.findall(form)
     fits = (verb == "v" or kind(value) in _VERBS.get(verb, ()) for verb, value in zip(verbs, values, strict=False))
     if len(verbs) != len(values) or not all(fits):
@@ -294,7 +294,7 @@ def _dict(*values: object) -> dict[str, object]:
 
 
 def field(value: object, key: str) -> object:
-    """Return the value of a key. Raises TemplateError if `value` is no map, or its key is unknown to kcheck."""
+    """Return the value of a key. Raises TemplateError if it is unknown."""
     if not isinstance(value, dict):
         raise TemplateError(f"it takes .{key} of {kind(value)}")
     if key in _METHODS or (isinstance(value, Fields) and key not in value):

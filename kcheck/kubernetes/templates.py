@@ -1,4 +1,4 @@
-"""Go templates: their syntax as a tree, and an interpreter with a limit on its steps."""
+"""Go templates: syntax tree and interpreter with a limit of steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ Pipeline = tuple[Command, ...]
 
 
 class Node(NamedTuple):
-    """An action: a keyword, the name of a template, variables to set, a value, and the bodies of a block."""
+    """An action: keyword, template, variables, value, and bodies."""
 
     keyword: str
     name: str
@@ -118,7 +118,7 @@ def _add(templates: dict[str, Body], name: str, body: Body) -> None:
 
 
 def _nodes(text: str, path: str) -> Iterator[str | Node]:
-    """Yield the texts and actions of a template, without comments and trimmed spaces; actions have places in `path`."""
+    """Yield the texts and actions of a template, with places in `path`."""
     at, line, counted, trims = 0, 1, 0, False
     while (start := text.find("{{", at)) >= 0:
         line, counted = line + text.count("\n", counted, start), start
@@ -224,7 +224,7 @@ class Interpreter:
         self._random = 0
 
     def run(self, name: str, dot: object) -> str:
-        """Return the text of a template. Raises TemplateError if it fails, or is not supported."""
+        """Return the text of a template. Raises TemplateError if it fails."""
         out: list[str] = []
         self._walk(self._template(name), dot, ChainMap({"$": dot}), out)
         text = "".join(out)

@@ -106,7 +106,7 @@ def composed_text(value: str, *spans: Span) -> yaml.Computed:
 
 
 def _labels(root: yaml.Mapping) -> list[tuple[yaml.Mapping, bool, bool]]:
-    """Return the labels of all objects, and whether pod templates and selectors get them, too."""
+    """Return the labels of all objects, and whether pods get them, too."""
     result = []
     common = yaml.get(root, "commonLabels")
     for entry in yaml.items(root, "labels"):
@@ -222,7 +222,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Variables:
-    """Names in `$(...)` below nodes, cached because most nodes belong to the objects of many roots."""
+    """Names in `$(...)` below nodes, cached for shared nodes."""
 
     def __init__(self) -> None:
         self._found: dict[yaml.Target, frozenset[str]] = {}

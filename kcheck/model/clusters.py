@@ -18,7 +18,7 @@ NODE_ADDRESSES = "node"
 
 
 class Autoscaler(Thing, frozen=True):
-    """The autoscaler of a cluster: `gke` or `ack` where the cloud runs it and shows only a few settings."""
+    """The autoscaler of a cluster, perhaps run by the cloud: `gke` or `ack`."""
 
     cluster: Value[Cluster]
     kind: Annotated[str, "cluster-autoscaler, or gke and ack where the cloud runs it and shows few settings"]
@@ -66,7 +66,7 @@ class Flag(Thing, frozen=True, eq=False):
 
 
 class Cni(Struct, frozen=True, eq=False):
-    """Address settings of the VPC CNI; `warm_ips` and `minimum_ips` are unset by default."""
+    """Address settings of the VPC CNI."""
 
     prefix_delegation: Value[bool]
     custom_networking: Value[bool]
@@ -77,7 +77,7 @@ class Cni(Struct, frozen=True, eq=False):
 
 
 class Plane(Struct, frozen=True, eq=False):
-    """Control plane of a self-managed cluster. `etcd_quota` is in bytes, `..._inflight` in concurrent requests.
+    """Control plane of a self-managed cluster; `etcd_quota` is in bytes.
 
     `serial_pulls`: whether kubelets pull one image at a time. `features`: feature gates of the API server.
     """
@@ -180,7 +180,7 @@ class Network(Thing, frozen=True, eq=False):
 
 
 class PodRange(Thing, frozen=True):
-    """A range from which every node takes a block for its pods. `more` are ranges that extend it.
+    """A range from which nodes take blocks; `more` are ranges that extend it.
 
     `block` is the prefix length of a node's block; unset if it follows from the most pods of a node.
     """
@@ -196,7 +196,7 @@ class PodRange(Thing, frozen=True):
 
 
 class Reserved(Thing, frozen=True, eq=False):
-    """Addresses that no pod range may overlap; `what` names their user. A pod range's own entry has its id."""
+    """Addresses that no pod range may overlap; `what` names their user."""
 
     root: str
     what: str

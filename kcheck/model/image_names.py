@@ -19,7 +19,7 @@ _NAME = regex(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_{1
 
 
 class Reference(Struct, frozen=True):
-    """A parsed image reference; `registry` is docker.io for every spelling of Docker Hub."""
+    """A parsed image reference; `registry` is docker.io for Docker Hub."""
 
     registry: str
     repository: str
@@ -34,7 +34,7 @@ class Reference(Struct, frozen=True):
 
 
 def parse(text: str) -> Reference | None:
-    """Parse an image reference by the rules of github.com/distribution/reference; None if invalid.
+    """Parse an image reference as github.com/distribution/reference does.
 
     Without a slash it is docker.io/library/NAME. The first part is a registry only if it has a dot, a colon or upper
     case, or is localhost; else it is docker.io/USER/NAME. Several hosts are Docker Hub.
@@ -68,7 +68,7 @@ class Ending(Struct, frozen=True):
 
 
 def ending(text: str) -> Ending | None:
-    """Parse tag and digest of an image, even with a placeholder as registry; None if they may be placeholders."""
+    """Parse tag and digest of an image; None if they may be placeholders."""
     name, _, digest = placeholders.masked(placeholders.with_defaults(text)).strip().partition("@")
     last, _, tag = name.rpartition("/")[2].partition(":")
     certain = _PLAIN.fullmatch(digest) and _PLAIN.fullmatch(tag)

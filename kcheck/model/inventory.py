@@ -1,4 +1,4 @@
-"""Inventory of everything that was read, including raw manifests and problems of files."""
+"""Inventory of everything that was read."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Input(Thing, frozen=True):
 
 
 class Candidates(Struct, frozen=True):
-    """Candidate clusters of manifests. `what` is the missing input, `way` how to set it.
+    """Candidate clusters of manifests, and how to decide between them.
 
     `on_each`: whether they are environments of one root, so that what makes nodes is on every one. `elsewhere`: whether
     a cluster that is not judged is nearer than they are.
@@ -103,7 +103,7 @@ NOWHERE = Candidates((), "no cluster in this tree", "check the manifests togethe
 
 
 class Inventory(Struct, eq=False):
-    """Everything that was read, joined. `cluster_of` has the clusters of workloads and add-ons.
+    """Everything that was read; `cluster_of` joins workloads and clusters.
 
     `candidates_of`: clusters on which other objects may be. `doubts`: by pool id, why there may be no such pool, or
     several. `objects`, `resources`: raw ones that rules need. `scope_of`: folder to which a kustomization assigns an

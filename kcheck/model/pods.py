@@ -47,7 +47,7 @@ class Toleration(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """Devices that pods claim by dynamic resource allocation: name in the pod, and the object it refers to (`source`).
+    """Devices that pods claim: name in the pod, and `source` object.
 
     `shared`: whether `source` is one claim for all pods; otherwise it is a template from which each gets its own.
     """
@@ -58,7 +58,7 @@ class Claim(Struct, frozen=True):
 
 
 class Volume(Struct, frozen=True):
-    """A volume of a pod: kind (emptyDir, hostPath ...), medium, path on the node, and whether it is sized."""
+    """A volume of a pod: kind, medium, path on the node, and whether it is sized."""
 
     name: str
     kind: str
@@ -281,7 +281,7 @@ class Monitor(Thing, frozen=True):
 
 
 class Mirror(Thing, frozen=True):
-    """A registry cache in the code: images of `registry` below `path` are `prefix`/... there.
+    """A registry cache: images of `registry` below `path` are at `prefix`.
 
     Parts of the prefix that only the account knows are in <>, for people to read.
     """
@@ -294,7 +294,7 @@ class Mirror(Thing, frozen=True):
 
 
 class Service(Thing, frozen=True):
-    """A Service. `ports` counts those of a load balancer; `addressed` says whether it takes an address."""
+    """A Service; `ports` of its load balancer, `addressed` if it takes one."""
 
     name: Value[str]
     ports: Value[int]

@@ -64,7 +64,7 @@ class Size(Struct, frozen=True, eq=False):
 
 
 class Upgrade(Struct, frozen=True, eq=False):
-    """Upgrade settings of a pool: nodes added (`surge`) and replaced (`rolling`) at a time; then fields of single clouds."""
+    """Upgrade settings of a pool: nodes added and replaced at a time."""
 
     surge: Value[Surge] = NOTHING
     rolling: Value[Surge] = NOTHING
@@ -106,7 +106,7 @@ class Machine(Struct, frozen=True, eq=False):
 
 
 class Addresses(Struct, frozen=True, eq=False):
-    """Addresses of nodes and pods. If `subnets` is unknown, `candidates` may be among them; `subnets_listed` are named.
+    """Addresses of nodes and pods, with `candidates` for unknown `subnets`.
 
     `subnet_ids`: known if the code has only ids. `own`: fewest and most addresses that a node's own interfaces take of
     the subnets; one if unknown. `pods_take_addresses`: whether pods take addresses of the nodes' subnets; otherwise
@@ -163,7 +163,7 @@ class Reservation(Thing, frozen=True, eq=False):
 
 
 class Scheduling(Struct, frozen=True, eq=False):
-    """Labels and taints by which pods choose nodes. `no_schedule`: the code's word for that effect."""
+    """Labels and taints by which pods choose nodes."""
 
     labels: Value[dict[str, str]] = NOTHING
     taints: Annotated[Value[tuple[str, ...]], "its taints, key=value:Effect"] = NOTHING
@@ -172,7 +172,7 @@ class Scheduling(Struct, frozen=True, eq=False):
 
 
 class Placement(Struct, frozen=True, eq=False):
-    """Location of the nodes. `together`: placement group or policy that keeps nodes close."""
+    """Location of the nodes; `together` keeps them close."""
 
     zones: Value[tuple[str, ...]] = NOTHING
     location: Annotated[Value[str], "location of its cluster as written with it (GKE)"] = NOTHING
@@ -202,7 +202,7 @@ class System(Struct, frozen=True, eq=False):
 
 
 class Kubelet(Struct, frozen=True, eq=False):
-    """Resources that the kubelet is configured to keep from pods; unset if not configured, unknown if they may be."""
+    """Resources that the kubelet keeps from pods; unset if not configured."""
 
     kube_reserved: Value[dict[str, str]] = NOTHING
     system_reserved: Value[dict[str, str]] = NOTHING
@@ -240,7 +240,7 @@ class NodePool(Thing, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """Name with the cluster's, for use where several clusters have a pool of that name."""
+        """Name with the cluster's, for cases where several pools have it."""
         cluster = known(self.cluster)
         return f"{cluster.display_name}/{self.display_name}" if cluster else self.address
 

@@ -30,7 +30,7 @@ class PriorityClass(Thing, frozen=True):
 
 
 class FlavorQuota(Struct, frozen=True):
-    """Quota of a resource (CPUs, bytes, devices) in a flavor of Kueue; None for `borrowing` or `lending`: no limit."""
+    """Quota of a resource in a flavor of Kueue; None is no limit."""
 
     flavor: str
     resource: str
@@ -40,7 +40,7 @@ class FlavorQuota(Struct, frozen=True):
 
 
 class Queue(Thing, frozen=True, eq=False):
-    """A queue of jobs: ClusterQueue, LocalQueue or Cohort (Kueue), or Queue (Volcano) by its `kind`.
+    """A queue of jobs of Kueue or Volcano, by its `kind`.
 
     `cohort`: that of a ClusterQueue, or the parent of a Cohort. `resources`: those its `flavors` cover. `quotas`: most of
     each resource (Volcano). `guaranteed`: amounts it keeps while other queues want them.
@@ -87,7 +87,7 @@ class Scheduler(Thing, frozen=True):
 
 
 class Admission(Thing, frozen=True):
-    """Configuration of Kueue. `counted_as`: resource by which it counts devices, by device class."""
+    """Configuration of Kueue; `counted_as` maps device classes to resources."""
 
     ready_timeout: Annotated[Value[int], "how long Kueue waits for all pods of a job before it stops the job", "seconds"]
     manages_all: Value[bool]
@@ -95,7 +95,7 @@ class Admission(Thing, frozen=True):
 
 
 class Sharing(Thing, frozen=True):
-    """Sharing of GPUs: numbers of copies by time slicing (`slices`) and MPS, and the MIG strategy.
+    """Sharing of GPUs: copies by time slicing or MPS, and the MIG strategy.
 
     It comes from NVIDIA's device plugin, from a `pool`, or is only the strategy given to the operator or the plugin's
     chart (`strategy_only`). `names` are the resources that are copied: of `slices`, then of `mps`. Nodes that name no

@@ -49,7 +49,7 @@ def _wall(wall: Wall) -> dict[str, object]:
 
 
 def reachable_nodes(cluster: Cluster, world: World) -> int | None:
-    """Return the nodes a cluster reaches: its target or its first wall; None if unknown."""
+    """Return the nodes a cluster reaches; None if unknown."""
     first, target = walls.first(cluster, world), world.sizes.wanted_amount(cluster).exact
     if first is None or (target is not None and first.nodes.low >= target):
         return None if has_unknown_walls(cluster, world) else target
@@ -57,25 +57,25 @@ def reachable_nodes(cluster: Cluster, world: World) -> int | None:
 
 
 def has_unknown_walls(cluster: Cluster, world: World) -> bool:
-    """Whether any wall may come before the target or not; without a target, whether any lacks a number."""
+    """Whether it is unknown if some wall comes before the target."""
     return any(_is_open(wall, world) for wall in walls.find_walls(cluster, world))
 
 
 def _is_open(wall: Wall, world: World) -> bool:
-    """Whether it is unknown if a wall comes before the target; advice and account quotas do not count."""
+    """Whether it is unknown if a wall comes before the target."""
     if wall.short is not None or wall.kind == "recommended" or is_account_quota(wall):
         return False
     return world.sizes.wanted_amount(wall.cluster).exact is not None or wall.nodes.exact is None
 
 
 def _nodes_at_first_wall(first: Wall, cluster: Cluster, world: World) -> int | None:
-    """Return the nodes at the first wall; None if this or another wall may come earlier."""
+    """Return the nodes at the first wall; None if another may come earlier."""
     nodes = first.nodes.exact
     return nodes if nodes is not None and earliest(cluster, world)[1].low >= nodes else None
 
 
 def earliest(cluster: Cluster, world: World) -> tuple[Wall | None, Amount]:
-    """Return the wall that may come first, and its nodes; None and unknown if a wall has no number."""
+    """Return the wall that may come first, and its nodes."""
     found = [w for w in walls.find_walls(cluster, world) if w.kind != "recommended" and not is_account_quota(w)]
     wall = min(found, key=lambda one: one.nodes.low, default=None)
     return (None, Amount()) if wall is None or any(one.nodes.is_open for one in found) else (wall, wall.nodes)
@@ -158,14 +158,14 @@ def month_sentence(cluster: Cluster, world: World) -> str:
 
 
 def as_text(world: World) -> Iterator[Line]:
-    """Yield a table per cluster, the lowest wall first, with bars that compare walls to the target."""
+    """Yield a table per cluster, the lowest wall first."""
     for number, cluster in enumerate(world.inventory.clusters):
         yield from (Line(),) if number else ()
         yield from _text(cluster, world)
 
 
 def roots(clusters: Sequence[Cluster]) -> dict[str, str]:
-    """Map cluster ids to " in ROOT: ADDRESS" if name and path alone are ambiguous, else to ""."""
+    """Map cluster ids to " in ROOT: ADDRESS" if ambiguous, else to ""."""
     alike = grouped(clusters, lambda one: (one.display_name, one.place.location)).values()
     return {one.id: f" in {one.root or '.'}: {one.address}" if own[1:] else "" for own in alike for one in own}
 
@@ -227,7 +227,7 @@ def _is_relevant(wall: Wall) -> bool:
 
 
 def grouped_walls(cluster: Cluster, world: World) -> list[list[Wall]]:
-    """Group walls of the same kind, place and number: relevant groups first, and unknown numbers before known ones."""
+    """Group walls of the same kind, place and number, relevant ones first."""
     found = walls.find_walls(cluster, world)
     groups = grouped(found, lambda wall: (wall.mechanism, wall.number, wall.place, wall.nodes.is_open and wall.id))
     return sorted(groups.values(), key=lambda group: (not _is_relevant(group[0]), group[0].number is not None))

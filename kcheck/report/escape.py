@@ -63,7 +63,7 @@ def markdown_row(cells: Iterable[str]) -> str:
 
 
 def markdown_code(text: str) -> str:
-    """Format text as inline code, or as plain text if it has a pipe, which would end the table cell."""
+    """Format text as inline code, or as plain text with a pipe."""
     return markdown(visible(text)) if "|" in visible(text) else as_code(text)
 
 
@@ -133,7 +133,7 @@ def defused(text: str) -> str:
 
 
 def wrapped(text: str, width: int, begin: str = "", rest: str = "") -> list[str]:
-    """Wrap text for a terminal, the first line after `begin`; commands and addresses stay whole."""
+    """Wrap text for a terminal, the first line after `begin`."""
     from textwrap import wrap
 
     return wrap(
@@ -143,6 +143,6 @@ def wrapped(text: str, width: int, begin: str = "", rest: str = "") -> list[str]
 
 
 def short(name: str, most: int) -> str:
-    """Shorten a name to `most` characters by cutting its middle, as names differ at the end."""
+    """Shorten a name to `most` characters by cutting its middle."""
     name = visible(name)
     return name if len(name) <= most else f"{name[: most // 3]}...{name[len(name) - most + most // 3 + 3 :]}"

@@ -27,7 +27,7 @@ def markdown(report: Report) -> str:
 
 
 def table(report: Report, most: int) -> str:
-    """Render the closing lines and a table of findings, the worst first, in at most `most` bytes."""
+    """Render a table of findings, the worst first, in at most `most` bytes."""
     every = by_name(report.result.world)
     ordered = sorted(report.findings, key=lambda finding: (-finding.severity, finding.key))
     told = change_lines(report.before, report.result) if report.before is not None else ()
@@ -111,7 +111,7 @@ _GITLAB = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO:
 
 
 def gitlab(report: Report) -> str:
-    """Render a list of findings; an empty list too, as GitLab compares the next report with it."""
+    """Render a list of findings for GitLab, also an empty one."""
     data = [
         {
             "type": "issue",
@@ -176,7 +176,7 @@ def _position(span: Span, offset: int) -> dict[str, int]:
 
 
 def junit(report: Report) -> str:
-    """Render JUnit XML: a failed case per finding, an error per bug, a skipped case per unchecked object.
+    """Render JUnit XML: a case per finding, bug, and unchecked object.
 
     Findings of severity info do not fail; without any findings one case passes.
     """

@@ -47,7 +47,7 @@ class Report(NamedTuple):
         return self.result.undecided
 
     def render(self, format: str = "text") -> str:  # noqa: A002
-        """Return the report in one of `FORMATS`. Raises ValueError if there is no such format."""
+        """Return the report in one of `FORMATS`. Raises ValueError for another."""
         if format not in FORMATS:
             raise ValueError(f"format {format}: expected one of {', '.join(FORMATS)}")
         module, function = _PLACES.get(format, (format, "render"))

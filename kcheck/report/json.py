@@ -1,4 +1,4 @@
-"""Findings as JSON. The contract is docs/report.schema.json; additive changes keep version 1."""
+"""Findings as JSON, by the contract docs/report.schema.json."""
 
 from kcheck.engine.judged import MissingInput
 from kcheck.engine.linter import Result
@@ -12,7 +12,7 @@ VERSION = 1
 
 
 def render(report: Report) -> str:
-    """Render the report as JSON: lines and columns from 1, columns in code points, sorted by path, place and rule."""
+    """Render the report as JSON, sorted by path, place and rule."""
     result = report.result
     counts = {severity.word: sum(f.severity == severity for f in result.findings) for severity in Severity}
     data = {

@@ -1,4 +1,4 @@
-"""Text output as lines and tables: plain in a pipe, drawn by `report.terminal` on a screen."""
+"""Text output as lines and tables, plain or drawn by `report.terminal`."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ _GAP = 2
 
 
 class Line(Struct, frozen=True):
-    """A line or a paragraph, with rich styles for the whole and for spans: begin, end, style.
+    """A line or a paragraph, with rich styles for the whole and for spans.
 
     Continuation lines are indented by `hang` columns; `width` wraps it in a pipe too. Code is never wrapped.
     """
@@ -30,7 +30,7 @@ class Line(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True):
-    """Column of a table; `is_below` puts its cells into lines below the rows. `width` is the minimum."""
+    """Column of a table; `is_below` puts its cells below the rows."""
 
     title: str = ""
     is_number: bool = False
@@ -51,7 +51,7 @@ Text: TypeAlias = Iterable[Line | Table]
 
 
 def line(*parts: str | tuple[str, str], column: int = 0) -> Line:
-    """Join parts of a line, some with a style; continuation lines are indented to `column`."""
+    """Join parts of a line; continuation lines are indented to `column`."""
     text, spans = "", []
     for part in parts:
         own, style = (part, "") if isinstance(part, str) else part
@@ -71,7 +71,7 @@ def plain(text: Text) -> str:
 
 
 def lines(text: Text, room: int = 0) -> Iterator[Line]:
-    """Yield the lines of a text, with tables laid out in `room` columns, or in their own width."""
+    """Yield the lines of a text, with tables laid out in `room` columns."""
     for block in text:
         yield from _rows(block, room or block.width) if isinstance(block, Table) else (block,)
 
@@ -99,7 +99,7 @@ def _rows(table: Table, room: int) -> Iterator[Line]:
 
 
 def _widths(columns: Sequence[Column], cells: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Fit columns into a line, without cutting words or numbers; empty if they do not fit."""
+    """Fit columns into a line without cutting words; empty if impossible."""
     widths, least = [], []
     for column, (title, *own) in zip(columns, zip(*cells, strict=True), strict=True):
         whole = own if column.is_number else [word for cell in own for word in cell.split()]

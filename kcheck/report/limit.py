@@ -48,17 +48,17 @@ def page_path(name: str) -> str:
 
 
 def link(name: str, place: Callable[[str], str] = page_path) -> Name:
-    """Return a number's short name, such as eks.pool.quota, linked to its page or another `place`."""
+    """Return a number's short name, linked to its page or another `place`."""
     return Name(f"--{name.partition('.')[2]}" if name.startswith("flags.") else name.partition(".")[2], place(name))
 
 
 def names() -> dict[str, ProfileValue]:
-    """Map full names such as limits.eks.pool.quota to all limits, quotas, settings and retirements."""
+    """Map full names such as limits.eks.pool.quota to all numbers."""
     return {one.name: one.entry for one in dates.entries()}
 
 
 def meant(text: str) -> dict[str, ProfileValue]:
-    """Find numbers by a full or short name: pool.quota, eks.pool.quota or limits.eks.pool.quota."""
+    """Find numbers by a full or short name, such as pool.quota."""
     whole = profiles.entries(text) or retirements.entries(text)
     return whole or {
         **profiles.entries(f"limits.{text}"),
@@ -99,7 +99,7 @@ def as_text(name: str, entry: ProfileValue) -> Text:
 
 
 def quota(name: str) -> profiles.Quota | None:
-    """Return a quota's code and name in the provider's console; None for other numbers."""
+    """Return a quota's code and name in the console; None for other numbers."""
     cloud, _, key = name.partition(".")[2].partition(".quota.")
     return profiles.quotas(cloud).get(key) if key else None
 
@@ -147,7 +147,7 @@ def value(entry: ProfileValue) -> str:
 
 
 def table(found: Sequence[Dated]) -> list[Table]:
-    """Return one line per number: name, value, kind, day checked, day of its newest source, first source."""
+    """Return one line per number: name, value, kind, days, first source."""
     rows = [(name, _short(own), own.kind, own.checked, own.source_dated, _source(own)) for name, _, own in found]
     titles = map(Column, ("name", "value", "kind", "checked", "newest source", "source"))
     return [Table(list(titles), rows)] if rows else []
@@ -177,7 +177,7 @@ def table_as_json(found: Sequence[Dated]) -> str:
 
 
 def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_walls: bool = True) -> list[str]:
-    """List a line about old numbers behind findings, walls, bills and tables, and one about an old release."""
+    """List a line about old numbers, and one about an old release."""
     clouds = {"any", *(one.cloud for one in world.inventory.clusters)}
     keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
     for cluster in world.inventory.clusters if has_walls else ():
@@ -192,7 +192,7 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
 
 
 def _sources(world: World, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sources and limits of the rules behind findings, and the tables of prices and versions if used."""
+    """Yield sources and limits of the rules behind findings."""
     own = by_name(world)
     for rule in {one.rule: own[one.rule] for one in findings if one.rule in own}.values():
         texts = " ".join(one.text for one in rule_words.texts(rule))

@@ -1,4 +1,4 @@
-"""Everything kcheck read, value by value, the calculation of walls, and the unknown inputs."""
+"""Everything kcheck read, the calculation of walls, and unknown inputs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
@@ -33,7 +33,7 @@ _SUBJECTS = (
 
 
 def collect(tree: Tree, config: Config) -> Json:
-    """Read a tree and list every subject with its fields: value or reason why it is unknown, and origin."""
+    """Read a tree and list every subject with its fields and origins."""
     return of_reading(reader.read(tree, config), config)
 
 
@@ -134,7 +134,7 @@ _MOST_RULES = 8
 
 
 def undecided_lines(result: Result) -> Iterator[str]:
-    """Yield what was judged, each missing input with the rules that need it, and unread files."""
+    """Yield what was judged, missing inputs, and unread files."""
     judged = result.judged
     yield from judged_lines(result, listed=False)
     yield from _inputs(judged)
@@ -161,7 +161,7 @@ def _inputs(judged: Judged) -> Iterator[str]:
 
 
 def mechanisms(name: str, rule: Rule | None) -> set[str]:
-    """Return the mechanisms for a name: its own, or those of a rule's numbers or a limit."""
+    """Return the mechanisms for a name: of itself, a rule or a limit."""
     named = {full.split(".", 2)[-1] for full in (rule.entries() if rule else limit.meant(name))}
     return {key for key, own in profiles.mechanisms().items() if key == name or named.intersection(own["limits"])}
 

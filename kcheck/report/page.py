@@ -23,7 +23,7 @@ _WIDTH = 118
 
 
 class Name(NamedTuple):
-    """A name, as code unless `code` is False, linked to its page in the project if it has one."""
+    """A name, as code unless `code` is False, linked to its page."""
 
     text: str
     target: str = ""
@@ -135,5 +135,5 @@ def _plain(line: Line) -> str:
 
 
 def anchor(heading: str) -> str:
-    """Return GitHub's anchor of a heading; GitHub appends -1 to the second heading of the same text."""
+    """Return GitHub's anchor of a heading, numbered if repeated."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")

@@ -1,4 +1,4 @@
-"""Paths, rules and fingerprints of findings, as code forges expect them, and what is checked out."""
+"""Paths, rules and fingerprints of findings, as code forges expect."""
 
 import hashlib
 import os
@@ -18,7 +18,7 @@ from kcheck.text.text import Edit
 
 
 def in_repository(shown: str) -> str:
-    """Convert a shown path to one relative to the repository, or else the working directory; paths outside stay."""
+    """Convert a shown path to one relative to the repository."""
     top = _top(os.getcwd())
     if not contains_path(top, shown):
         return shown
@@ -31,7 +31,7 @@ def _top(folder: str) -> str:
 
 
 def checked_out(path: str) -> str:
-    """Return the repository that holds a path, and the commit that is checked out; empty without one."""
+    """Return the repository that holds a path, and its commit."""
     top = repository(path)
     commit = revision(top) if top else ""
     return f"{remote(top) or os.path.basename(top)}, commit {commit[:12]}" if commit else ""
@@ -43,7 +43,7 @@ def by_name(world: World) -> dict[str, Rule]:
 
 
 def fingerprints(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
-    """Yield each finding with a unique 32-digit hex fingerprint that survives moved lines and changed numbers."""
+    """Yield each finding with a fingerprint that survives moved lines."""
     seen: Counter[str] = Counter()
     for finding in findings:
         key = hashlib.sha256("\0".join(min(finding.identities)).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -49,7 +49,7 @@ def link(rule: Rule) -> Name:
 
 
 def as_text(rule: Rule, every: Sequence[Rule]) -> Text:
-    """Return the page of `kcheck explain`, with the first example only and the address of the whole page."""
+    """Return the page of `kcheck explain`, with the first example only."""
     first = [example for example in rule.documentation.examples if example.bad][:1]
     whole = [*blocks(rule, every), *examples(first), *silence(rule)]
     return page.as_text([*whole, Prose(f"More: {url(rule)}")] if url(rule) else whole)
@@ -124,7 +124,7 @@ _CHOICE = regex(r'"((?:[^"\\]|\\.)+)"')
 
 
 def _readable(text: str) -> str:
-    """Replace the holes of a text by the words they choose from, or by their expressions."""
+    """Replace the holes of a text by words or expressions."""
     parts = []
     for part in cel.holes(text):
         if isinstance(part, str):

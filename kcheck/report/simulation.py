@@ -53,7 +53,7 @@ _MODEL = "A model of the cluster autoscaler and its cloud: docs/simulate.md says
 
 
 def as_text(outcome: SimulationResult, screen: int = 0) -> Iterator[Line]:
-    """Yield the lines of a run, with a chart of 80 columns, or as wide as a narrower screen."""
+    """Yield the lines of a run, with a chart of at most 80 columns."""
     first, *rest = run_summary(outcome)
     yield from (Line(first, "bold"), *map(Line, rest))
     if outcome.without_wall is not None:
@@ -158,7 +158,7 @@ def _unfinished(outcome: SimulationResult) -> Iterator[str]:
 
 
 def _overlaps(outcome: SimulationResult) -> Iterator[str]:
-    """Yield the effect on CronJobs whose next run starts before the previous one has ended."""
+    """Yield the effect on CronJobs that overlap with their next run."""
     for job, times in zip(outcome.scenario.case.jobs, outcome.middle.summary.jobs, strict=True):
         many, took = _at_once(job, times), min(times.done, job.deadline)
         if many > 1:
@@ -181,7 +181,7 @@ def _stuck(outcome: SimulationResult) -> list[str]:
 
 
 def _held(outcome: SimulationResult, stuck: list[str]) -> Iterator[str]:
-    """Yield what jobs hold while they wait for their remaining nodes, and the cost per day."""
+    """Yield what jobs hold while they wait for nodes, and its daily cost."""
     yield f"  {', '.join(stuck)}; {'none ever starts' if stuck[1:] else 'it never starts'} without the rest"
     pairs = list(zip(outcome.scenario.case.pools, outcome.middle.summary.uses, strict=True))
     if nodes := sum(use.held for _, use in pairs):
@@ -227,7 +227,7 @@ def minutes_text(least: float, most: float) -> str:
 
 
 def price_text(outcome: SimulationResult) -> str:
-    """Format the node prices of a run by market and region, and whether some nodes have none."""
+    """Format the node prices of a run by market and region."""
     found = [pool.price for pool in outcome.scenario.case.pools if pool.price]
     kinds = grouped(found, lambda price: f" ({price.market}, {price.region})" if price.market else "")
     ranges = {kind: range_of(one.mills for one in own) for kind, own in kinds.items()}
@@ -299,7 +299,7 @@ ALL = "all of these"
 
 
 class SavingsTable(NamedTuple):
-    """Savings of fixes: rows of a table, or sentences in `lines`; the kcheck `command` prints the fixes."""
+    """Savings of fixes: rows or sentences, and the command that prints fixes."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -308,7 +308,7 @@ class SavingsTable(NamedTuple):
 
 
 def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> SavingsTable:
-    """Return the savings of each fix and of all together, and the command that shows them."""
+    """Return the savings of each fix and of all together."""
     if savings and not (outcome.without_wall or outcome).middle.summary.finished:
         lines = [f"with {' and '.join(one.rules)} fixed it is done after {one.after / 60:.0f} min"
                  for one in savings if one.after is not None]  # fmt: skip

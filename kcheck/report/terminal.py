@@ -1,4 +1,4 @@
-"""Text for a terminal, drawn by rich: colours, links, and lines as wide as the screen."""
+"""Text for a terminal, drawn by rich."""
 
 import io
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _wrapped(text: Text, line: layout.Line, console: Console) -> Iterator[Text]:
 
 
 def _breaks(text: str, room: int, hang: int) -> Iterator[int]:
-    """Yield where to break a text between words, which rich would cut; the first line is `hang` longer."""
+    """Yield where to break a text between words; the first line is longer."""
     begin = 0
     for word in _WORD.finditer(text):
         if begin < word.start() and cell_len(text[begin : word.end()]) > room + (0 if begin else hang):

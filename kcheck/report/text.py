@@ -1,4 +1,4 @@
-"""Findings for a terminal, one by one, on a line each or counted by rule, and the closing lines."""
+"""Findings for a terminal, and the closing lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ALSO = "also "
 
 
 def render(report: Report) -> str:
-    """Render findings, undecided checks if asked for, the closing lines, and the next step."""
+    """Render findings, closing lines, and the next step."""
     return plain(as_text(report))
 
 
@@ -68,7 +68,7 @@ def _pages(report: Report) -> dict[str, str]:
 
 
 def finding_lines(finding: Finding, address: str = "", width: int = _WIDEST, before: str = "") -> Iterator[Line]:
-    """Yield the lines of a finding: place, headline, source line, details, other places, fix and help.
+    """Yield the lines of a finding, from place to help.
 
     Its rule links to `address`, if given; `before` is a word before it.
     """
@@ -106,13 +106,13 @@ def remedies(finding: Finding) -> Iterator[str]:
 
 
 def other_objects(finding: Finding) -> list[str]:
-    """Name the other objects of a merged finding: address, plus root or environment if different."""
+    """Name the other objects of a merged finding."""
     own = finding.object.partition(":")[0]
     return [named(one.note.removeprefix(ALSO), own) for one in finding.related if one.note.startswith(ALSO)]
 
 
 def _places(places: list[Related]) -> Iterator[str]:
-    """Yield other places with their code; only the first ones of those with the same note."""
+    """Yield other places with their code; of the same note only the first."""
     listed: Counter[tuple[str, bool]] = Counter()
     for related in places:
         kind = related.note, related.value is None or related.value.missing is None
@@ -126,7 +126,7 @@ def _places(places: list[Related]) -> Iterator[str]:
 
 
 def related_text(related: Related) -> str:
-    """Format the code of another place, with its note in brackets unless the code says the same."""
+    """Format the code of another place, with its note in brackets."""
     code, note = related_code(related)
     return f"{code} ({note})" if code and note else code or note
 
@@ -197,7 +197,7 @@ def sorted_checks(result: Result) -> list[Undecided]:
 
 
 def closing(report: Report, fixable: list[Finding] | None = None) -> Iterator[str]:
-    """Yield the number of findings and fixes (of `fixable`, if folded), what was checked, and what was not."""
+    """Yield the number of findings and fixes, and what was checked or not."""
     result, least = report.result, report.least
     counts = {severity: sum(f.severity == severity for f in result.findings) for severity in Severity}
     words = [counted(counts[s], s.word) for s in reversed(Severity) if counts[s] and s >= least]
@@ -225,7 +225,7 @@ def closing(report: Report, fixable: list[Finding] | None = None) -> Iterator[st
 
 
 def judged_lines(result: Result, *, listed: bool = True) -> Iterator[str]:
-    """Yield what was checked and what was not; `listed` adds unread files and the most needed inputs."""
+    """Yield what was checked and what was not; `listed` adds names."""
     judged = result.judged
     sizes = ((judged.clusters, "cluster"), (judged.pools, "pool"), (judged.workloads, "workload"))
     if any(number for number, _ in sizes):
@@ -324,7 +324,7 @@ def _counts(name: str, findings: list[Finding]) -> tuple[str, ...]:
 
 
 def concise(report: Report) -> Text:
-    """Render each finding as `path:line:column: severity rule: message`, then the closing lines."""
+    """Render each finding on a line, then the closing lines."""
     report, fixable = folded(report), report.findings
     end = () if report.quiet else map(Line, closing(report, fixable))
     return (*map(_concise_line, report.findings), *end)

@@ -1,4 +1,4 @@
-"""Reach of a cluster, waste of its run, and its findings: the top of every report of clusters."""
+"""Reach of a cluster, waste of its run, and its findings."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -53,7 +53,7 @@ def reach_of(cluster: Cluster, world: World) -> tuple[str, str]:
 
 
 def states_text(reaches: int, stops: int, unknown: int) -> str:
-    """Summarize the states of clusters in a sentence without full stop, an unknown majority first."""
+    """Summarize the states of clusters, an unknown majority first."""
     total = reaches + stops + unknown
     whose = "reaches its" if 1 in (reaches, total) else "reach their"
     parts = [f"{stops:,} {'stops' if stops == 1 else 'stop'} before it"] * bool(stops)
@@ -84,7 +84,7 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
 
 
 def _monthly(cluster: Cluster, world: World) -> int | None:
-    """Return the price of a month with all nodes up, in mills; None if a size or price is unknown."""
+    """Return the price of a month with all nodes up, in mills."""
     lines, missing = month(cluster, world)
     return rough(sum(line.mills for line in lines)) if lines and not missing else None
 

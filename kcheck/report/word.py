@@ -41,7 +41,7 @@ def type_name(field: Field) -> str:
 
 
 def as_text(name: str, rules: Sequence[Rule]) -> Text | None:
-    """Return the page of a subject or a word such as subnet.cidr or subnet.pools.spot; None if unknown."""
+    """Return the page of a subject or a word; None if unknown."""
     subject, _, rest = name.partition(".")
     if subject in RAW and (not rest or rest in RAW[subject] or name.startswith(tuple(f"{path}." for path in OPEN))):
         blocks = _raw(subject, rest, rules)
@@ -82,7 +82,7 @@ def _word(subject: str, field: Field, rules: Sequence[Rule]) -> Iterator[Block]:
 
 
 def _sentence(meaning: str) -> str:
-    """Make a sentence of a meaning, with a capital letter unless it begins with a name."""
+    """Make a sentence of a meaning, with a capital letter."""
     begin = meaning[0] if "_" in meaning.partition(" ")[0] else meaning[0].upper()
     return f"{begin}{meaning[1:]}."
 

@@ -1,1 +1,1 @@
-"""An inventory and a target in; sizes, addresses, placement, walls, words and simulated runs out."""
+"""Turn an inventory and a target into sizes, walls, words and runs."""

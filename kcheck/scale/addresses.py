@@ -31,7 +31,7 @@ Place = Subnet | PodRange
 
 
 class Demands(Struct, frozen=True):
-    """Lower and upper demand of each pool on a subnet or range; `why` explains the difference.
+    """Lower and upper demand of each pool; `why` explains the difference.
 
     `low` and `high` differ by what one node takes, `least` and `most` also by the sizes that the pools may have when
     their clusters reach their targets. `high` and `most` are None without a bound. `kept`: addresses of reserved
@@ -48,7 +48,7 @@ class Demands(Struct, frozen=True):
     rest: int = 0
 
     def taken(self, demands: list[Demand]) -> int:
-        """Count the addresses that pools need if they use only reserved prefixes, if there are any.
+        """Count the addresses that pools need, in reserved prefixes if any.
 
         AWS selects prefixes from the reservation of a subnet, and does not document what happens when it is used up:
         https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-prefix-eni.html
@@ -63,7 +63,7 @@ class Demands(Struct, frozen=True):
 
 
 def per_node(pool: NodePool, world: World) -> Amount:
-    """Count the addresses a node takes from its subnet: its own, and its pods' if they use the same subnet."""
+    """Count the addresses a node and its pods take from its subnet."""
     inside, cni = pool.addresses.pods_take_addresses, _cni(pool)
     if isinstance(inside, Known) and not inside.value:
         least, most = known(pool.addresses.own) or (1, 1)
@@ -94,7 +94,7 @@ def has_public_nodes(pool: NodePool) -> bool:
 
 
 def address_units(cluster: Cluster, world: World) -> dict[str, Amount]:
-    """Count the VPC address units that a node of each pool takes, by pool id; empty with prefix delegation.
+    """Count the VPC address units that a node of each pool takes.
 
     An address counts as one, a public one too, and so does each interface beside the first, those of EFA included:
     https://docs.aws.amazon.com/vpc/latest/userguide/network-address-usage.html
@@ -140,7 +140,7 @@ def _max_pods(pool: NodePool, world: World) -> Amount:
 
 
 def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
-    """Count the addresses that a VPC CNI node holds with one pod, the minimum for any job.
+    """Count the addresses that a VPC CNI node holds with one pod.
 
     If pods have subnets of their own, the first interface, the node's `own`, does not serve them.
     """
@@ -154,7 +154,7 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
 
 
 def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
-    """List the addresses that a node holds, one number for each instance type of its pool."""
+    """List the addresses that a node holds, by instance type."""
     types = need(pool.machine.instance_types)
     for value in (cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
         need(value)
@@ -174,7 +174,7 @@ def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
 
 
 def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
-    """Count the DaemonSets on every node of a pool; with `addressed`, without those on the node's own network."""
+    """Count the DaemonSets on every node of a pool, or those with addresses."""
     cluster, found = known(pool.cluster), set[tuple[str | None, str]]()
     for one in world.pools.daemon_sets.get(cluster.id, ()) if cluster else ():
         if any(placement.chooses(t, pool).fits and not (addressed and known(t.host_network)) for t in one.templates):
@@ -183,7 +183,7 @@ def daemons(pool: NodePool, world: World, *, addressed: bool = False) -> int:
 
 
 def pod_addresses(pool: NodePool, world: World) -> Amount:
-    """Count the pod subnet addresses that a node takes with one pod, besides those of DaemonSets."""
+    """Count the pod subnet addresses that a node takes with one pod."""
     cni = _cni(pool)
     if cni is not None:
         return _held(pool, cni, own=False)
@@ -231,7 +231,7 @@ def of_pool(pool: NodePool) -> list[Place]:
 
 
 def bounds(place: Place, world: World) -> Demands:
-    """Return each pool's lower and upper demand on a subnet or range. Raises NotKnown if one may be elsewhere."""
+    """Return each pool's demand. Raises NotKnown if one may be elsewhere."""
     found = at_most(place, world)
     need(world.pools.doubt(place))
     return found
@@ -239,7 +239,7 @@ def bounds(place: Place, world: World) -> Demands:
 
 @once
 def at_most(place: Place, world: World) -> Demands:
-    """Count the demand like `bounds`; pools that may be elsewhere count in the upper bound only."""
+    """Count the demand like `bounds`, doubtful pools in the upper bound only."""
     pools, doubt = world.pools.perhaps_inside(place), world.pools.doubt(place)
     shared = Counter(pool.display_name for pool in pools)
     least: list[Demand] = []
@@ -277,7 +277,7 @@ def at_most(place: Place, world: World) -> Demands:
 
 
 def _reserved_prefixes(place: Place) -> int:
-    """Count the addresses of reserved prefixes in a subnet; its first and last prefix are never whole."""
+    """Count the addresses of whole reserved prefixes in a subnet."""
     blocks, whole = place.blocks if isinstance(place, Subnet) else (), parse_cidr(known(place.cidr) or "")
     if not blocks or whole is None:
         return 0
@@ -321,7 +321,7 @@ def _sized(pools: list[NodePool], demands: list[Demand], world: World, *, kind: 
 
 
 def _choices(pools: list[NodePool], world: World, *, kind: bool) -> list[dict[str, int]]:
-    """List possible sizes of pools of a cluster at its target, by id; empty without an upper bound."""
+    """List possible sizes of pools of a cluster at its target."""
     cluster, nodes = known(pools[0].cluster), {pool.id: world.sizes.of_pool(pool) for pool in pools}
     every = all(isinstance(count, Known) for count in nodes.values())
     aim = world.sizes.target_amount(cluster) if cluster else Amount()
@@ -335,7 +335,7 @@ def _choices(pools: list[NodePool], world: World, *, kind: bool) -> list[dict[st
 
 
 def needed(found: Demands) -> Amount:
-    """Count the addresses that the pools on a subnet or range need while one of them is upgraded."""
+    """Count the addresses that pools need while one is upgraded."""
     high = None if found.most is None else found.taken(found.most)
     return Amount(addresses_needed(found.least), high, found.why)
 
@@ -345,7 +345,7 @@ def needed(found: Demands) -> Amount:
 
 @or_unknown
 def room(place: Place, world: World) -> Value[int]:
-    """Count the usable addresses of a subnet, or all addresses of a range with its extensions."""
+    """Count the usable addresses of a subnet, or of a range with extensions."""
     length, origin = prefix_of(place.cidr), place.cidr.origin or Origin((place.place,))
     own = place.cidr if length is None else Known(f"/{length}", origin)
     if isinstance(place, Subnet):
@@ -359,7 +359,7 @@ def room(place: Place, world: World) -> Value[int]:
 
 
 def _measure(place: Place, pool: NodePool, seen: set[NodePool]) -> tuple[Callable[[NodePool, World], Amount], int]:
-    """Choose how to estimate a pool's demand on a subnet or range, and count its subnets there."""
+    """Choose how to estimate a pool's demand, and count its subnets."""
     if not isinstance(place, Subnet):
         return block_size, 1
     nodes, pods = known(pool.addresses.subnets) or (), known(pool.addresses.pod_subnets) or ()

@@ -1,4 +1,4 @@
-"""Allocatable CPU and memory of the nodes of a pool, by machine type, and what pods request of it."""
+"""Allocatable CPU and memory of a pool's nodes, and what pods request."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -18,7 +18,7 @@ _THRESHOLD = "memory.available"
 
 
 class Room(Struct, frozen=True):
-    """Size of a machine, and what it leaves to pods: CPU in millicores, memory in bytes, 0 if unknown."""
+    """A machine and what it leaves to pods: millicores, bytes, 0 if unknown."""
 
     machine: str
     vcpus: int
@@ -67,7 +67,7 @@ def _room(node: Node, vcpus: int, usual: Reserved, pool: NodePool) -> Room:
 
 
 def _written(value: Value[dict[str, str]], key: str, usual: Amount, scale: int, whole: int = 0) -> Amount:
-    """Return bounds of a kubelet reservation; the usual one if the configuration does not, or may not, set the key."""
+    """Return bounds of a kubelet reservation; the usual one if not set."""
     text = value.value.get(key) if isinstance(value, Known) else None
     if text is not None:
         amount = _amount(text, whole)
@@ -84,7 +84,7 @@ def _amount(text: str, whole: int) -> Fraction | None:
 
 
 def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object, ...]:
-    """Return the properties of a pool that decide whether pods fit; the pool itself if one is unknown."""
+    """Return the properties of a pool that decide whether pods fit."""
     own = pool.scheduling
     parts = (
         own.labels, own.taints, pool.machine.instance_types, pool.machine.gpu, pool.machine.gpus, pool.mode,
@@ -96,7 +96,7 @@ def shape(pool: NodePool, slots: Amount | None, *, named: bool) -> tuple[object,
 
 
 class Share(Struct, frozen=True):
-    """Request of pods, and a machine's room beside DaemonSets (`taken`): millicores of CPU, or bytes."""
+    """Request of pods, and a machine's room beside DaemonSets."""
 
     resource: str
     asked: int
@@ -126,7 +126,7 @@ def shares(template: PodTemplate, room: Room, taken: Taken) -> list[Share]:
 
 
 def shortage(template: PodTemplate, pool: NodePool, taken: Taken) -> Share | None:
-    """Return the request that exceeds a pool's largest machine; None if a pod fits, or may fit."""
+    """Return the request that exceeds a pool's largest machine; else None."""
     found = []
     for room in rooms(pool):
         share = next((one for one in shares(template, room, taken) if one.fits is False), None)

@@ -1,4 +1,4 @@
-"""Autoscalers, their flags, and Karpenter's node pools: what they add and delete, how fast, and their limits."""
+"""Autoscalers and Karpenter's pools: flags, speed and limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
-    """Whether nobody chose the number of nodes: --nodes is not given, and a pool's maximum is a default."""
+    """Whether nobody chose the number of nodes."""
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)
@@ -69,12 +69,12 @@ def zones(autoscaler: Autoscaler, world: World) -> int:
 
 
 def tolerated_share(autoscaler: Autoscaler, world: World) -> int:
-    """Return the percentage of unready nodes that survives the loss of a zone; the default if zones are unknown."""
+    """Return the percentage of unready nodes that survives the loss of a zone."""
     return deletion.percentage(or_none(zones)(autoscaler, world) or 1)
 
 
 def tolerated_nodes(autoscaler: Autoscaler, world: World) -> int:
-    """Count the unready nodes to tolerate while a batch is deleted: its own batch, or a sufficient one."""
+    """Count the unready nodes to tolerate while a batch is deleted."""
     nodes, own = growable_nodes(autoscaler, world), need(autoscaler.bulk_delete)
     batch = sufficient_batch(autoscaler, world) or 0
     return deletion.tolerated(nodes, max(own, batch), tolerated_share(autoscaler, world))
@@ -106,7 +106,7 @@ def batch_interval(autoscaler: Autoscaler, _world: World) -> Value[int]:
 
 @or_none
 def sufficient_batch(autoscaler: Autoscaler, world: World) -> int | None:
-    """Return a round batch size that deletes fast enough even if loops wait or tainting takes twice as long."""
+    """Return a round batch size that deletes fast enough at half speed."""
     wanted, tainting = world.numbers.limits("any")["autoscaler.deletion_time"].number, tainting_time(autoscaler, world)
     goal, interval = wanted if tainting < wanted else 2 * tainting, need(autoscaler.scan_interval)
     return deletion.batch_for(growable_nodes(autoscaler, world), goal, interval, need(client_qps(autoscaler, world)))
@@ -123,7 +123,7 @@ def owner(flag: Flag, world: World) -> Autoscaler:
 
 
 def _judged(judge: Callable[[str, flags.Release], bool | None], changes: str, flag: Flag, world: World) -> bool:
-    """Judge a flag by its autoscaler's release; false for a flag that upstream never had."""
+    """Judge a flag by its autoscaler's release; false if upstream lacks it."""
     name, autoscaler = known(flag.name) or "", owner(flag, world)
     if changes not in flags.flags().get(name, {}):
         return False
@@ -161,7 +161,7 @@ def successor(flag: Flag, world: World) -> str | None:
 
 
 def profile_has_place(autoscaler: Autoscaler, _world: World) -> bool:
-    """Whether the profile is in the code or can be added; false if a module has another default."""
+    """Whether the profile is in the code or can be added."""
     own = autoscaler.profile.origin
     return bool(own and ((own.missing and own.missing.path) or (own.spans and own.written != autoscaler.place)))
 
@@ -190,7 +190,7 @@ def wanted_cores(autoscaler: Autoscaler, world: World) -> Amount:
 
 
 def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
-    """Count the wanted nodes that caps on nodes and cores allow; bounds if machine types are unknown."""
+    """Count the wanted nodes that caps on nodes and cores allow."""
     nodes, own, cores = wanted(autoscaler, world), if_set(autoscaler.max_nodes), autoscaler.max_cores
     count = need(nodes)
     if own and 0 < own < count:
@@ -204,7 +204,7 @@ def capacity(autoscaler: Autoscaler, world: World) -> Value[int] | Amount:
 
 
 def overrun(autoscaler: Autoscaler, world: World) -> Excess | None:
-    """Find the job whose accelerators exceed the auto-provisioning limit most; None if there is none."""
+    """Find the job that exceeds the auto-provisioning limit most; else None."""
     cluster = known(autoscaler.cluster)
     if cluster is None or isinstance(autoscaler.max_accelerators, Unset):
         return None
@@ -249,7 +249,7 @@ def _within_cores(autoscaler: Autoscaler, nodes: int, most: Known[int], world: W
 
 
 def _cores(autoscaler: Autoscaler, wanted: int, world: World) -> int:
-    """Return the minimum number of cores on the wanted nodes: one for a node of unknown type."""
+    """Return the minimum number of cores on the wanted nodes."""
     cluster = known(autoscaler.cluster)
     sizes = world.sizes.shares(cluster, wanted) if cluster is not None else {}
     each = {pool.id: max(1, vcpus(pool, cluster)) for pool in world.pools.of_cluster(cluster)} if cluster else {}
@@ -283,14 +283,14 @@ def _plain(value: Value[object]) -> Hashable:
 
 
 def choices(autoscaler: Autoscaler, world: World) -> list[NodePool]:
-    """List pools with the same taints, one per machine type, for the taints with the most types."""
+    """List pools with the same taints, one per machine type."""
     groups = _groups(autoscaler, world, lambda pool: (pool.scheduling.taints, pool.machine.instance_types))
     by_taints = grouped(groups.values(), lambda pools: _plain(pools[0].scheduling.taints))
     return [pools[0] for pools in max(by_taints.values(), key=len, default=[])]
 
 
 def twins(autoscaler: Autoscaler, world: World) -> list[NodePool]:
-    """List the largest group of equal pools that could grow together; GPU pools need equal subnets and zones too.
+    """List the largest group of equal pools that could grow together.
 
     Pools with a fabric of their own are left out: a job spread over two of them cannot use it.
     """
@@ -324,14 +324,14 @@ _RETIRED = {"v1alpha5": "karpenter.alpha_removed", "v1beta1": "karpenter.beta_re
 
 
 def installed(pool: KarpenterPool, world: World) -> Value[str]:
-    """Return the version of Karpenter's chart on the same cluster; null if the code has none."""
+    """Return the version of Karpenter's chart on the cluster; null if none."""
     cluster = known(pool.cluster)
     found = [one.version for one in releases(cluster, world)] if cluster else []
     return next((one for one in found if isinstance(one, Known)), found[0] if found else computed(pool, None))
 
 
 def served(pool: KarpenterPool, world: World) -> bool | None:
-    """Whether the installed Karpenter serves the pool's API version; unset if its version is unknown."""
+    """Whether the installed Karpenter serves the pool's API version."""
     key, own = _RETIRED.get((known(pool.api) or "").rpartition("/")[2]), known(installed(pool, world))
     older = is_older(own, world.numbers.limits("any")[key].text) if key else True
     return None if _numbers(own) is None else older

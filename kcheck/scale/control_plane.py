@@ -27,7 +27,7 @@ _NAMES = {
 
 
 class Setting(Thing, frozen=True):
-    """A setting of a self-managed control plane or its kubelets, with the id and place of its cluster."""
+    """A setting of a self-managed control plane or its kubelets."""
 
     cluster: Cluster
     name: Annotated[str, "what its component calls it: quota-backend-bytes, kube-api-qps, serializeImagePulls ..."]
@@ -55,7 +55,7 @@ def text(setting: Setting, _world: World) -> Value[object]:
 
 
 def minor(cluster: Cluster, _world: World) -> Value[int]:
-    """Return the minor version of Kubernetes; null if it is not set, or empty, which providers ignore."""
+    """Return the minor version of Kubernetes; null if not set."""
     if equals(cluster.version, ""):
         return computed(cluster, None)
     return parsed(cluster.version, minor_version, "no version of Kubernetes")
@@ -80,7 +80,7 @@ class Tier(Struct, frozen=True):
 
 
 def sufficient_tier(cluster: Cluster, world: World) -> Tier | None:
-    """Choose the cheapest tier that starts a pod on each target node in time, else the largest; None if none."""
+    """Choose the cheapest fast enough tier, else the largest; None if none."""
     numbers = world.numbers.limits(cluster.cloud)
     names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
     target, tiers = need(world.sizes.target(cluster)) if names else 0, []
@@ -94,7 +94,7 @@ def sufficient_tier(cluster: Cluster, world: World) -> Tier | None:
 
 
 def location_form(cluster: Cluster, world: World) -> Value[str]:
-    """Classify how a cluster's location is written: its own literal, an expression, or set by a module."""
+    """Classify how a location is written: literal, expression or module."""
     own, place = cluster.location, cluster.place
     if not isinstance(own, Known):
         return own
@@ -112,7 +112,7 @@ def location_form(cluster: Cluster, world: World) -> Value[str]:
 
 
 def _is_beside(value: Value[str], place: Span) -> bool:
-    """Whether a location is the literal `location` of the block that begins at a place."""
+    """Whether a location is the literal of the block at a place."""
     return isinstance(value, Known) and value.origin.literal and value.origin.written == place.member("location")
 
 
@@ -121,7 +121,7 @@ _SCALES = regex(r"node-?local-?dns|nodelocaldns|k8s-dns-node-cache|proportional-
 
 
 def replicas(cluster: Cluster, world: World) -> Value[int]:
-    """Return the fixed number of CoreDNS replicas; null if they scale, or each node has a cache."""
+    """Return the fixed number of CoreDNS replicas; null if they scale."""
     if if_set(cluster.provisioned):
         return computed(cluster, None)  # Auto Mode has a resolver on each node
     own = world.deployed.on(cluster).workloads
@@ -134,7 +134,7 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
 
 
 def neighbours(pool: NodePool, world: World) -> Value[int]:
-    """Return the size of a node's neighbour (ARP) table; the kernel's default if not set."""
+    """Return the size of a node's neighbour (ARP) table."""
     cluster = known(pool.cluster)
     if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
         return computed(pool, world.numbers.limits("any")["arp.entries"].number)
@@ -142,7 +142,7 @@ def neighbours(pool: NodePool, world: World) -> Value[int]:
 
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:
-    """Count the addresses of the service range without its first and last; null without a range."""
+    """Count the addresses of the service range without first and last."""
 
     def usable(cidr: str) -> int | None:
         network = range_of(cidr)

@@ -1,4 +1,4 @@
-"""Speed of node deletion by the cluster autoscaler, and the NotReady nodes it tolerates."""
+"""Speed of node deletion, and the NotReady nodes tolerated."""
 
 from math import ceil
 
@@ -6,17 +6,17 @@ from kcheck.config.numbers import flags, profiles
 
 
 def batches(nodes: int, batch: int) -> int:
-    """Count the batches, one per loop, in which the cluster autoscaler deletes empty nodes."""
+    """Count the batches in which the autoscaler deletes empty nodes."""
     return -(-nodes // max(1, batch))
 
 
 def tainting_time(nodes: int, client_qps: int) -> int:
-    """Return the seconds to taint nodes before deletion: one API request each, `client_qps` a second."""
+    """Return the seconds to taint nodes, at `client_qps` requests a second."""
     return -(-nodes // client_qps)
 
 
 def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -> int:
-    """Return the minimum seconds to delete empty nodes if each loop waits for the scan interval.
+    """Return the minimum seconds to delete empty nodes.
 
     A loop deletes `batch` nodes, and takes the scan interval and the time to taint them: core/static_autoscaler.go and
     core/scaledown/actuation/actuator.go of kubernetes/autoscaler. The time of the cloud comes on top. With
@@ -26,7 +26,7 @@ def deletion_time(nodes: int, batch: int, scan_interval: int, client_qps: int) -
 
 
 def batch_for(nodes: int, seconds: int, scan_interval: int, client_qps: int) -> int | None:
-    """Find the smallest round batch that keeps `deletion_time` within `seconds`; else None.
+    """Find the smallest round batch that deletes in `seconds`; else None.
 
     Round means 1, 2 or 5 times a power of ten.
     """
@@ -44,7 +44,7 @@ _ROUND = 10
 
 
 def percentage(zones: int) -> int:
-    """Return the percentage of unready nodes that survives the loss of a zone and a few nodes.
+    """Return the percentage of unready nodes that survives a zone's loss.
 
     At least the default. With a single zone, its loss is the loss of the cluster, so it is not allowed for.
     """
@@ -54,7 +54,7 @@ def percentage(zones: int) -> int:
 
 
 def tolerated(nodes: int, batch: int, percent: int) -> int:
-    """Count the NotReady nodes that are always tolerated: a batch of deletions and a few failures.
+    """Count the NotReady nodes that are always tolerated.
 
     At most the share of all nodes at which the autoscaler should pause; more would turn that off.
     """

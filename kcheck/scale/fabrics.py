@@ -1,4 +1,4 @@
-"""Networks between GPUs: interfaces that machines have, pools enable and pods request."""
+"""Networks between GPUs: of machines, pools and pods."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PoolFabric(fabrics.Fabric, frozen=True):
 
 
 def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
-    """Find the slowest fabric of a pool's machines; None if one has no fabric, or none faster than its network."""
+    """Find the slowest fabric of a pool's machines; None if one has none."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or known(pool.machine.gpu) is False or isinstance(types, Unset):
         return None
@@ -58,7 +58,7 @@ def of_pool(pool: NodePool, _world: World) -> PoolFabric | None:
 
 @once
 def most_spread(pool: NodePool, world: World) -> tuple[Workload | None, int]:
-    """Return the multi-node job that fills most of a pool, and the number of nodes it fills."""
+    """Return the multi-node job that fills most of a pool, and its nodes."""
     cluster = known(pool.cluster)
     jobs = _spread_jobs(cluster, world).get(pool.id, []) if cluster else []
     filled = [(job, or_unknown(_fewest)(job, pool, world)) for job in jobs]
@@ -80,13 +80,13 @@ def _spread_jobs(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
 
 
 def _distributed(workload: Workload, template: PodTemplate) -> bool:
-    """Whether GPU pods communicate: the job needs all of them, or torchrun may start several nodes."""
+    """Whether GPU pods communicate with each other."""
     spread = known(workload.rigid) or any(_NODES.search(one.text) for one in template.containers)
     return bool(spread and if_set(template.gpus))
 
 
 def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
-    """Return the minimum number of a pool's nodes that a GPU workload fills; 0 if its pods do not fit."""
+    """Return the minimum number of a pool's nodes that GPU pods fill."""
     for template in workload.templates:
         if if_set(template.gpus):
             need(template.count)
@@ -98,7 +98,7 @@ def _fewest(workload: Workload, pool: NodePool, world: World) -> int:
 
 
 def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
-    """Find the slowest fabric of the pools that pods of a multi-node job run on; None if one has none."""
+    """Find the slowest fabric of the pools that a job's pods run on."""
     pools, workload = _pools(template, world), world.deployed.workload(template)
     if workload not in world.inventory.cluster_of:
         return _of_names(template) if _distributed(workload, template) else None
@@ -110,7 +110,7 @@ def of_pods(template: PodTemplate, world: World) -> PoolFabric | None:
 
 
 def _of_names(template: PodTemplate) -> PoolFabric | None:
-    """Find the slowest fabric of the machines or cards that pods select and take whole; None if one has none."""
+    """Find the slowest fabric of the machines or cards that pods select."""
     terms = [one for term in sure(template.selection) or () for one in term if one.operator == "In"]
     labels = {*placement.INSTANCE, *(label for one in every() for label in one.gpu_labels)}
     names = {name for one in terms if one.key in labels for name in one.values}
@@ -130,7 +130,7 @@ def _pools(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def nodes(template: PodTemplate, world: World) -> int:
-    """Count the nodes that a workload's GPUs fill, on the pool with the most; 0 if unknown."""
+    """Count the nodes that a workload's GPUs fill; 0 if unknown."""
     workload = world.deployed.workload(template)
     if workload not in world.inventory.cluster_of:
         return gpu_pods(workload, world) if of_pods(template, world) else 0
@@ -138,7 +138,7 @@ def nodes(template: PodTemplate, world: World) -> int:
 
 
 def domains(template: PodTemplate, world: World) -> int:
-    """Count the pools or zones, not joined by the fabric, over which pods may be spread; 0 without a fabric.
+    """Count the pools or zones over which pods may be spread.
 
     Subnets of one pool count once: they are a problem of the pool.
     """
@@ -154,7 +154,7 @@ def domains(template: PodTemplate, world: World) -> int:
 
 
 def _zones(pool: NodePool) -> tuple[str, ...]:
-    """Return a regional pool's zones; else its first subnet's zone, or that subnet's id."""
+    """Return a pool's zones, else its first subnet's zone or id."""
     cluster = known(pool.cluster)
     if cluster is None or cloud(cluster.cloud).zones_of_pools != "region":
         subnets = pool.addresses.subnets
@@ -165,7 +165,7 @@ def _zones(pool: NodePool) -> tuple[str, ...]:
 
 
 def asks(template: PodTemplate, world: World) -> Value[bool]:
-    """Whether pods request the interfaces of a fabric: by resource, annotation or devices of the node."""
+    """Whether pods request the interfaces of a fabric."""
     if known(template.claims_fabric) or any(one.rdma for one in template.containers):
         return computed(template, value=True)
     fabric, notes = of_pods(template, world), template.annotations
@@ -177,7 +177,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def switched_off(template: PodTemplate, world: World) -> str | None:
-    """Return the part of a pod's command or variables that disables the fabric; None if there is none."""
+    """Return the part of a command that disables the fabric; else None."""
     fabric = of_pods(template, world)
     if fabric is None:
         return None
@@ -200,7 +200,7 @@ _VARIABLE = regex(r"[A-Z]+_[A-Z_]+")
 
 
 def plugin(cluster: Cluster, world: World) -> Value[bool]:
-    """Whether the code installs a plugin that offers the fabric as a resource; eksctl installs it itself."""
+    """Whether the code installs a plugin that offers the fabric."""
     if cluster.address.startswith("ClusterConfig/"):
         return computed(cluster, value=True)
     return anyone(cluster, runs(cluster, fabrics.plugins(cluster.cloud), world))

@@ -21,7 +21,7 @@ _FLAG = regex(
 
 
 def gang(workload: Workload, world: World) -> Value[str]:
-    """Return what starts the pods of a job together: its own setting, a default queue, or its operator."""
+    """Return what starts the pods of a job together."""
     if not isinstance(workload.gang, Unset):
         return workload.gang
     if queued_by_default(workload, world):
@@ -33,7 +33,7 @@ def gang(workload: Workload, world: World) -> Value[str]:
 
 
 def native_served(workload: Workload, world: World) -> Value[bool]:
-    """Whether the cluster's version has the gang field that a job uses; null if it uses none."""
+    """Whether the cluster's version has a job's gang field; null without."""
     field, cluster = known(workload.native_gang), world.inventory.cluster_of.get(workload)
     if field is None or cluster is None:
         return computed(workload, None)
@@ -48,7 +48,7 @@ def native_served(workload: Workload, world: World) -> Value[bool]:
 
 
 def native_enabled(workload: Workload, world: World) -> Value[bool]:
-    """Whether the code enables the feature gate of Kubernetes' own gangs; possible only if self-managed."""
+    """Whether the code enables the gate of Kubernetes' own gangs."""
     cluster = world.inventory.cluster_of.get(workload)
     plane = cluster.plane if cluster else None
     if plane is None or isinstance(plane.features, Unset):
@@ -71,14 +71,14 @@ def operator(world: World) -> Workload | None:
 
 
 def volcano(workload: Workload, world: World) -> Scheduler | None:
-    """Find the configuration of the Volcano scheduler for a job; unset if none is in the code."""
+    """Find the configuration of the Volcano scheduler; unset without."""
     found = world.deployed.beside(workload).schedulers or world.inventory.schedulers
     return next(iter(found), None)
 
 
 @once
 def admitted(cluster: Cluster, world: World) -> int:
-    """Count the GPUs that Volcano admits at once on a cluster. Raises NotKnown if a size is unknown."""
+    """Count the GPUs that Volcano admits at once. Raises NotKnown if one is unknown."""
     pools = need(world.pools.all_of_cluster(cluster))
     if known(cluster.provisioned):
         raise NotKnown(Unknown(f"{cluster.address} gets nodes beside its pools"))

@@ -15,14 +15,14 @@ _WHOLE = frozenset({"nvidia.com/gpu", "nvidia.com/gpu.shared"})
 
 
 def ways(one: Sharing, world: World) -> Value[tuple[str, ...]]:
-    """List how cards are divided: time slices, MPS, or MIG with named slices (strategy mixed)."""
+    """List how cards are divided: time slices, MPS, or MIG."""
     mig = any(name.startswith(_MIG) for name in one.names) or strategy(one, world) == "mixed"
     found = {"timeSlicing": bool(one.slices), "mps": bool(one.mps), "mig": mig}
     return computed(one, tuple(name for name, holds in found.items() if holds))
 
 
 def strategy(thing: Sharing | Container, world: World) -> str | None:
-    """Return the MIG strategy common to all configurations applied together, the operator's first; else None."""
+    """Return the MIG strategy common to all configurations; else None."""
     near = world.deployed.beside(thing).sharings
     written = [one for one in near if isinstance(one.mig, Known)]
     given = {known(one.mig) for one in written if one.strategy_only} or {known(one.mig) for one in written}
@@ -40,7 +40,7 @@ def copies(one: Sharing, _world: World) -> Value[int]:
 
 
 def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sharing]:
-    """List the configurations that node labels give to every pool that pods run on; else none."""
+    """List the configurations that labels give to every pool of the pods."""
     names = [(known(pool.scheduling.labels) or {}).get(CONFIG) for pool in world.pools.fitting(template)]
     found = [one for one in near if one.id.rpartition("/")[2] in names]
     return found if None not in names and len(found) == len(set(names)) else []
@@ -48,7 +48,7 @@ def _chosen(template: PodTemplate, near: list[Sharing], world: World) -> list[Sh
 
 @or_unknown
 def of_pods(template: PodTemplate, world: World) -> Value[int]:
-    """Count the shares per GPU that pods can get; null if they get, or may get, whole GPUs."""
+    """Count the shares per GPU that pods can get; null for whole GPUs."""
     if not any(known(one.gpu) in _WHOLE for one in template.containers):
         return computed(template, None)
     near = world.deployed.beside(template).sharings
@@ -100,13 +100,13 @@ _FLAG = "enable-dynamic-resource-allocation"
 
 
 def resource(template: PodTemplate, _world: World) -> str | None:
-    """Return the resource or device class by which pods request GPUs; None without one."""
+    """Return the resource by which pods request GPUs; None without one."""
     asked = next((known(one.gpu) for one in template.containers if known(one.gpu)), None)
     return asked or next(iter(need(template.device_classes)), None)
 
 
 def counted_as(template: PodTemplate, world: World) -> Value[str] | str | None:
-    """Return the resource by which Kueue counts the GPUs of pods, mapped from device classes; None without GPUs."""
+    """Return the resource by which Kueue counts the GPUs of pods."""
     name = resource(template, world)
     if name is None or name not in need(template.device_classes):
         return name
@@ -117,7 +117,7 @@ def counted_as(template: PodTemplate, world: World) -> Value[str] | str | None:
 
 
 def ignored_by(template: PodTemplate, world: World) -> str | None:
-    """Return the autoscaler that adds no nodes for pods' claims; None if it does, or there is none."""
+    """Return the autoscaler that adds no nodes for pods' claims; else None."""
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
     if cluster is None or not need(template.device_classes):
         return None

@@ -1,4 +1,4 @@
-"""Growing pools: surge, shares of a target, use of a range, and their largest sizes."""
+"""Growing pools: surge, shares of a target, and largest sizes."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ CEILING = 1 << 20
 
 
 def surge_nodes(surge: Surge, nodes: int) -> int:
-    """Count the surge nodes of an upgrade: a number or a percentage, rounded up, within bounds.
+    """Count the surge nodes of an upgrade, rounded up, within bounds.
 
     A pool without nodes has none to replace.
 
@@ -49,7 +49,7 @@ def surge_bounds(surge: Value[Surge]) -> tuple[Surge, Surge]:
 
 
 class Demand(NamedTuple):
-    """Demand of a pool: `per_node` for each node and surge node; `nodes` at the target.
+    """Demand of a pool: `per_node` for each node, with surge; `nodes` at the target.
 
     A pool in several subnets, one per zone, is spread evenly over them: `subnets` is their number. `by_default`: its
     size is a default. `prefixed`: addresses of `per_node` that are whole prefixes.
@@ -64,7 +64,7 @@ class Demand(NamedTuple):
     prefixed: int = 0
 
     def addresses(self, nodes: int) -> int:
-        """Count the addresses of a pool with that many nodes: (nodes + surge) / subnets x per_node.
+        """Count the addresses of a pool: (nodes + surge) / subnets x per_node.
 
         https://learn.microsoft.com/azure/aks/concepts-network-ip-address-planning: 50 nodes and one for surge
         with 30 pods each need 51 x 31 = 1,581.
@@ -73,7 +73,7 @@ class Demand(NamedTuple):
 
 
 def addresses_needed(demands: Sequence[Demand]) -> int:
-    """Sum the addresses that the pools of a subnet need while the one with the largest surge is upgraded."""
+    """Sum the addresses that a subnet's pools need during the largest surge."""
     return sum(demand.addresses(demand.nodes) for demand in upgraded_in_turn(demands))
 
 
@@ -89,7 +89,7 @@ def upgraded_in_turn(demands: Sequence[Demand]) -> list[Demand]:
 
 
 def arithmetic(demands: Sequence[Demand]) -> str:
-    """Format the demand as a sum by pool; with more than four pools, the rest share a last term."""
+    """Format the demand as a sum by pool, with at most five terms."""
     ordered = sorted(upgraded_in_turn(demands), key=lambda demand: -demand.addresses(demand.nodes))
     parts = []
     for demand in ordered[:4]:
@@ -118,7 +118,7 @@ def full_at(demands: Sequence[Demand], usable: int) -> int:
 
 
 class Leg(Struct, frozen=True, dict=True):
-    """Stage of a cluster's growth: from `start` nodes on, pools with `base` share what is added by `weights`."""
+    """Stage of growth: from `start` nodes on, `weights` share what is added."""
 
     start: int
     base: Sequence[int]
@@ -126,11 +126,11 @@ class Leg(Struct, frozen=True, dict=True):
 
     @cached_property
     def alike(self) -> dict[int, list[int]]:
-        """Pools by weight; they are counted together, as a cluster of thousands has few sizes."""
+        """Pools by weight, counted together."""
         return grouped(range(len(self.weights)), lambda i: self.weights[i])
 
     def sizes(self, added: int) -> list[int]:
-        """Divide added nodes into integer shares by D'Hondt's method: no share shrinks as the amount grows."""
+        """Divide added nodes by D'Hondt's method: no share shrinks."""
         whole = sum(self.weights)
         shares = {weight: added * weight // whole for weight in self.alike}
         rest = added - sum(shares[weight] * len(own) for weight, own in self.alike.items())
@@ -153,7 +153,7 @@ class Leg(Struct, frozen=True, dict=True):
         return [size + shares[weight] + (i in more) for i, (size, weight) in pairs]
 
     def until(self, fits: Callable[[list[int]], bool], places: Sequence[int]) -> int:
-        """Find the most nodes at which some pools fit, which by D'Hondt's method share as if alone."""
+        """Find the most nodes at which some pools fit, as if alone."""
         own = Leg(0, [self.base[i] for i in places], [self.weights[i] for i in places])
         if not fits([*own.base]):
             return 0
@@ -170,7 +170,7 @@ class Leg(Struct, frozen=True, dict=True):
 
 
 class Growth(Struct, frozen=True, eq=False, dict=True):
-    """How pools share the nodes: maxima (None if unknown), growing pools, minima, pools that take the excess."""
+    """How pools share the nodes: maxima, growing pools, minima, excess."""
 
     maxima: tuple[int | None, ...]
     growable: tuple[bool, ...]
@@ -213,7 +213,7 @@ class Growth(Struct, frozen=True, eq=False, dict=True):
         return Leg(0, [0] * len(maxima), base), middle, beyond
 
     def sizes(self, nodes: int) -> list[int]:
-        """List the nodes of each pool for `nodes` in the cluster; no pool shrinks as they grow."""
+        """List the nodes of each pool for `nodes` in the cluster."""
         return _sizes(self, nodes)
 
     def filled(self, nodes: int, order: Sequence[int]) -> list[int]:
@@ -229,7 +229,7 @@ class Growth(Struct, frozen=True, eq=False, dict=True):
         return result
 
     def grown(self, nodes: int, first: int) -> list[int]:
-        """List sizes at a target: known maxima, and the rest in one pool of unknown maximum."""
+        """List sizes at a target: known maxima, and the rest in one pool."""
         result = [size or 0 for size in self.maxima]
         rest = nodes - sum(result)
         if rest < 0:
@@ -239,7 +239,7 @@ class Growth(Struct, frozen=True, eq=False, dict=True):
         return result
 
     def until(self, fits: Callable[[list[int]], bool], places: Sequence[int], order: Sequence[int], last: bool) -> int:
-        """Find the most nodes at which some pools fit; unknown ones are filled in order, others first if `last`."""
+        """Find the most nodes at which some pools fit, unknown ones in order."""
         if self.known:
             leg = next((leg for leg in self.legs[::-1] if fits([leg.base[i] for i in places])), self.legs[0])
             return leg.until(fits, places)
@@ -256,14 +256,14 @@ class Growth(Struct, frozen=True, eq=False, dict=True):
 
 @lru_cache(maxsize=256)
 def _sizes(growth: Growth, nodes: int) -> list[int]:
-    """Divide nodes among pools; every wall asks for the same, and thousands of pools take 100 kB."""
+    """Divide nodes among pools, cached for all walls."""
     lower, upper, beyond = growth.legs
     leg = beyond if nodes >= beyond.start else lower if nodes < upper.start else upper
     return leg.sizes(nodes - leg.start) if growth.maxima else []
 
 
 def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]], ceiling: int = CEILING) -> int:
-    """Find the most nodes up to `ceiling` at which the pools fit; `path` gives monotonic sizes."""
+    """Find the most nodes up to `ceiling` at which the pools fit."""
     low, high = 0, 1
     while high < ceiling and fits(path(high)):
         low, high = high, high * 2
@@ -275,7 +275,7 @@ def largest(fits: Callable[[list[int]], bool], path: Callable[[int], list[int]],
 
 
 class Trial(Struct, frozen=True):
-    """Tests whether pools fit at the lowest and at the highest demand; None without a bound.
+    """Tests whether pools fit at the lowest and at the highest demand.
 
     The sizes are those of the pools at some `places`, all others take nothing; `weights` are their demands per node.
     """
@@ -291,7 +291,7 @@ class Trial(Struct, frozen=True):
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
     def fits(self, growth: Growth, nodes: int, test: Callable[[list[int]], bool], sign: int) -> bool:
-        """Whether a target fits with the rest in the unknown pool of the least (`sign` 1) or most (-1) demand."""
+        """Whether a target fits with the rest in the unknown pool."""
         if growth.known:
             sizes = growth.sizes(nodes)
         else:

@@ -38,7 +38,7 @@ def container(image: Image, world: World) -> Container:
 
 
 def nodes(image: Image, world: World) -> Value[int] | Amount:
-    """Count the nodes of the largest workload that runs an image; a lower bound if sizes are unknown."""
+    """Count the nodes of the largest workload that runs an image."""
     found = world.images.nodes(image)
     least = max(number(world.sizes.of_workload(workload), 0) for workload, _ in world.images.uses(image))
     if isinstance(found, Unknown) and least:
@@ -47,7 +47,7 @@ def nodes(image: Image, world: World) -> Value[int] | Amount:
 
 
 def pulls(image: Image, world: World) -> Value[int] | Amount:
-    """Count the Docker Hub pulls of fresh nodes through one public address; at least those of one node."""
+    """Count the Docker Hub pulls of fresh nodes through one address."""
     need(image.registry)
     workload, nodes = owner(image, world), world.images.nodes(image)
     addresses = max(1, number(egress.egress_addresses(workload, world), 1))
@@ -58,7 +58,7 @@ def pulls(image: Image, world: World) -> Value[int] | Amount:
 
 
 def replacement(image: Image, world: World) -> Value[str]:
-    """Return the image's name on a mirror, in a cache in the code, or on its registry's successor; else null."""
+    """Return the image's name on a mirror, cache or successor; else null."""
     if (known(image.text) or "").startswith((_FORMER, *_FIRST)):  # a mirror of what is frozen is frozen too
         return _successor(image)
     mirror = world.config.mirrors.get(known(image.registry) or "")
@@ -69,7 +69,7 @@ def replacement(image: Image, world: World) -> Value[str]:
 
 
 def _cached(image: Image, world: World) -> str | None:
-    """Return the image's name in a cache of its registry, preferably in its cluster's root module."""
+    """Return the image's name in a cache of its registry."""
     cluster = world.inventory.cluster_of.get(owner(image, world))
     reference = image_names.parse(known(image.text) or "")
     if cluster is None or reference is None:
@@ -96,7 +96,7 @@ def public_cache(image: Image, world: World) -> bool:
 
 
 def moving(image: Image, _world: World) -> Value[bool]:
-    """Whether an image's tag moves to new builds, or it has no tag; false with a digest."""
+    """Whether an image's tag moves to new builds; false with a digest."""
     return mapped(_ending(image), lambda own: not own.digest and tags.moves(own.tag))
 
 
@@ -111,7 +111,7 @@ def _ending(image: Image) -> Value[Ending]:
 
 
 def _successor(image: Image) -> Value[str]:
-    """Return the image's name on the registry that replaces a retired one; null if it may be missing there."""
+    """Return the image's name on a retired registry's successor, or null."""
     text, found = need(image.text), need(ending(image.text))
     if not image.untagged and found == Ending("", ""):
         return computed(image, None)  # images are there by their versions

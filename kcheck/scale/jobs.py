@@ -1,4 +1,4 @@
-"""Workloads: size, placement, processes, state, cost, and objects they leave behind."""
+"""Workloads: size, placement, processes, state, cost, leftovers."""
 
 import re
 
@@ -23,7 +23,7 @@ _SHARED = frozenset({"persistentVolumeClaim", "nfs", "csi", "cephfs", "azureFile
 
 
 def scale(thing: Thing, world: World) -> Value[int]:
-    """Count the nodes a workload may use: its largest pool, the requested nodes, or its own many pods."""
+    """Count the nodes a workload may use."""
     return _scale(world.deployed.workload(thing), world)
 
 
@@ -50,7 +50,7 @@ def _scale(workload: Workload, world: World) -> Value[int]:
 
 
 def gpu_scale(thing: Thing, world: World) -> Value[int]:
-    """Count the GPUs a workload may use: those of its pods, or of one pod per node of its `scale`."""
+    """Count the GPUs a workload may use, at least one pod's per node."""
     workload = world.deployed.workload(thing)
     own, pods = or_none(all_gpus)(workload, world) or 0, number(workload.pods, 0)
     if own > world.numbers.limits("any")["job.large_gpus"].number or not own or not pods:
@@ -59,7 +59,7 @@ def gpu_scale(thing: Thing, world: World) -> Value[int]:
 
 
 def asked_gpus(workload: Workload, world: World) -> int:
-    """Count the GPUs of a workload; if few, count as if it had one pod per requested node."""
+    """Count the GPUs of a workload, with a pod per requested node if few."""
     cluster = world.inventory.cluster_of.get(workload)
     asked = world.sizes.requested(cluster) if cluster else world.config.nodes.get("")
     own, pods = all_gpus(workload, world), max(1, need(workload.pods))
@@ -93,7 +93,7 @@ def gpu_pods(workload: Workload, _world: World) -> int:
 
 
 def on_spot(workload: Workload, world: World) -> bool:
-    """Whether GPU pods, or all if none has GPUs, request spot nodes or fit only spot pools."""
+    """Whether GPU pods, or all without GPUs, run on spot nodes only."""
     templates = [one for one in workload.templates if number(one.gpus, 0)] or list(workload.templates)
     return any(placement.asks_for_spot(one) or _lands_on_spot(one, world) for one in templates)
 
@@ -123,7 +123,7 @@ def keeps_state(workload: Workload, _world: World) -> Value[bool]:
 
 
 def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
-    """Find a workload's priority class: the named one, or else the lowest default; unset if not in the code."""
+    """Find a workload's priority class: by name, else the lowest default."""
     name, scope = if_set(workload.priority), world.deployed.scope(workload)
     if not name:
         defaults = default_classes(workload, world)
@@ -135,13 +135,13 @@ def priority_class(workload: Workload, world: World) -> Value[PriorityClass]:
 
 @once
 def _classes(scope: str | None, world: World) -> dict[str | None, PriorityClass]:
-    """Index the first priority class with each name in a scope, or in all; None for unknown names."""
+    """Index priority classes by name in a scope; None for unknown names."""
     every = world.inventory.classes if scope is None else classes_in(scope, world)
     return {known(one.name): one for one in reversed(every) if not one.kueue and not isinstance(one.name, Unset)}
 
 
 def preemptible(workload: Workload, world: World) -> bool:
-    """Whether its queue, or a higher class applied together with it, may preempt a workload."""
+    """Whether a queue or a higher class may preempt a workload."""
     if stopped_by_queue(workload, world):
         return True
     own, scope = if_set(priority_class(workload, world)), world.deployed.scope(workload)
@@ -159,7 +159,7 @@ def _highest_preempting(scope: str, world: World) -> int | None:
 
 
 def alike(template: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that pods fit, if these are alike in GPUs, vCPUs and pods; else none."""
+    """List the pools that pods fit, if alike in GPUs, vCPUs and pods."""
     if not world.inventory.clusters:
         return []
     found = need(world.pools.candidates(template))
@@ -173,7 +173,7 @@ def alike(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def only(template: PodTemplate, world: World) -> NodePool | None:
-    """Return the pool that pods certainly use, or the first of equal pools at the same price; else None."""
+    """Return the pool that pods certainly use, or the first of equal ones."""
     pools = or_none(alike)(template, world) or []
     return pools[0] if len({world.numbers.price(pool) for pool in pools}) == 1 else None
 
@@ -185,7 +185,7 @@ _WHOLE = regex(r"[0-9]{1,6}")
 
 
 def awaited_nodes(template: PodTemplate, _world: World) -> Value[int]:
-    """Return the number of nodes that torchrun waits for; null for a range or several numbers."""
+    """Return the number of nodes torchrun waits for; null for a range."""
     texts = [one.text for one in template.containers if any(word in one.text for word in _STARTERS)]
     written = {text.strip("\"'") for one in texts for text in _AWAITED.findall(one)}
     hidden = written or (one.text.split(" ")[0] for one in template.containers)
@@ -194,7 +194,7 @@ def awaited_nodes(template: PodTemplate, _world: World) -> Value[int]:
 
 
 def starts(template: PodTemplate, world: World) -> Value[int]:
-    """Count the processes that a GPU pod starts, by its command, job or launcher; null without a number."""
+    """Count the processes that a GPU pod starts; null without a number."""
     owner = world.deployed.workload(template)
     written = {text.strip("\"'") for one in template.containers for text in _PROCESSES.findall(one.text)}
     if written:
@@ -209,12 +209,12 @@ def starts(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _number(text: str) -> int | None:
-    """Parse a number of processes or nodes; None for words such as auto, and variables."""
+    """Parse a number of processes; None for words and variables."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def _slots(template: PodTemplate, owner: Workload) -> Value[int]:
-    """Count the processes that a launcher starts on each worker; null if one process may start more (torchrun)."""
+    """Count the processes that a launcher starts on each worker."""
     if template.role.lower() != "worker":
         return computed(template, None)
     one = known(owner.slots) == 1
@@ -232,7 +232,7 @@ _SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torch
 
 
 def daily_cost(workload: Workload, world: World) -> money.Cost | None:
-    """Estimate the daily cost of the nodes of a workload's GPU pods; None if some are unknown."""
+    """Estimate the daily cost of a workload's GPU nodes; None if unknown."""
     shares: list[money.Share] = []
     for one in workload.templates:
         if not number(one.gpus, 0):

@@ -1,4 +1,4 @@
-"""Names in pods that no object has, but that resemble the name of a defined object."""
+"""Names in pods that no object has, but one nearly has."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _near_tools(folder: str, world: World) -> bool:
 
 
 def _meant(one: Reference, workload: Workload, world: World) -> Definition | None:
-    """Find the object with a similar name in the workload's folder and namespace; None if the name exists.
+    """Find the object with a similar name; None if the name exists.
 
     Raises NotKnown if the name is unknown, or that of an object which it may mean.
     """
@@ -101,7 +101,7 @@ def _named(world: World) -> set[tuple[str, str | None]]:
 
 
 def selected(budget: Definition, world: World) -> int:
-    """Count the pods in the same folder that a budget selects; the minimum if they scale."""
+    """Count the pods in the same folder that a budget selects."""
     found, asked = _selected(budget, world), if_set(budget.selector) or {}
     if not found:
         near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
@@ -122,7 +122,7 @@ def _selected(budget: Definition, world: World) -> list[PodTemplate]:
 
 
 def misses(budget: Definition, world: World) -> Workload | None:
-    """Find the workload in a budget's folder that it probably means but does not select; None if it selects any."""
+    """Find the workload that a budget probably means but does not select."""
     selector = if_set(budget.selector) or {}
     rendered = budget in world.inventory.scope_of or _near_tools(world.deployed.folder(budget), world)
     near = _labelled(world.deployed.scope(budget), if_set(budget.namespace), world)
@@ -133,7 +133,7 @@ def misses(budget: Definition, world: World) -> Workload | None:
 
 
 class _Labelled(Struct, frozen=True):
-    """Pods by label; Deployments and StatefulSets (`served`) by the first letters of their names and labels.
+    """Pods by label, and `served` workloads by first letters of names.
 
     `unknown`: an unknown value of a label that pods have.
     """
@@ -160,7 +160,7 @@ def _labelled(scope: str, namespace: str | None, world: World) -> _Labelled:
 
 
 def nearly_same(left: str, right: str) -> bool:
-    """Whether two names differ only by a typo, an ending or a short form; numbers must agree."""
+    """Whether two names differ only by a typo, an ending or a short form."""
     words = [[word for word in _WORDS.findall(text) if word not in _ENDINGS] for text in (left, right)]
     one, other = ("".join(word for word in own if word not in rest) for own, rest in (words, reversed(words)))
     if _shortens(one, other) or _shortens(other, one):

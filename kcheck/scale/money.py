@@ -61,7 +61,7 @@ def rates(kinds: Counter[Price]) -> tuple[Rate, ...]:
 
 
 class Line(Struct, frozen=True):
-    """Part of a monthly bill, in mills, with the basis of its price: a market and region, or a source."""
+    """Part of a monthly bill in mills, with the basis of its price."""
 
     what: str
     mills: int
@@ -76,7 +76,7 @@ class Bill(NamedTuple):
 
 
 def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
-    """List the monthly cost of nodes, their disks, the control plane and NAT gateways, without traffic.
+    """List the monthly cost of nodes, disks, control plane and gateways.
 
     With `idle`, counts only nodes that no autoscaler removes; else all. No lines if no node has a price.
     """

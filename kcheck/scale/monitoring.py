@@ -16,7 +16,7 @@ _GPU_METRICS = regex(
 
 
 def scrapes(monitor: Monitor, world: World) -> Value[bool]:
-    """Whether a server scrapes its cluster's nodes, according to its object or else its account's rights."""
+    """Whether a server scrapes its cluster's nodes."""
     if not isinstance(monitor.scrapes, Unset):
         return monitor.scrapes
     account, space = known(monitor.account), known(monitor.namespace)
@@ -26,7 +26,7 @@ def scrapes(monitor: Monitor, world: World) -> Value[bool]:
 
 
 def memory_needed(monitor: Monitor, world: World) -> int:
-    """Return the memory in bytes that each shard of a server needs at its cluster's target."""
+    """Return the bytes of memory that each shard of a server needs."""
     each = world.numbers.limits("any")["prometheus.memory_per_node"].number * _MIB
     nodes, parts = need(world.sizes.around(monitor)), need(shards(monitor, world))
     return -(-nodes * each // max(1, parts))

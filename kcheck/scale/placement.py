@@ -54,14 +54,14 @@ _FITS = Fit(fits=True)
 
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None) -> Fit:
-    """Check whether pods can run on a pool beside DaemonSets (`taken`); `slots` as for `requirements`."""
+    """Check whether pods can run on a pool beside DaemonSets (`taken`)."""
     return _verdict(requirements(template, pool, taken, slots))
 
 
 def requirements(
     template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None
 ) -> Iterator[Fit]:
-    """Check each requirement of pods against a pool: labels, GPUs, CPU and memory, taints.
+    """Check labels, GPUs, CPU, memory and taints of pods against a pool.
 
     `slots` are the GPUs that a node offers if they are shared: by time slicing or MPS, each counts several times.
     """
@@ -77,7 +77,7 @@ def chooses(template: PodTemplate, pool: NodePool, slots: Amount | None = None) 
 
 
 def _verdict(parts: Iterable[Fit]) -> Fit:
-    """Return the first refusal, else the first unknown part; parts after a refusal are not computed."""
+    """Return the first refusal, else the first unknown part."""
     found = _FITS
     for part in parts:
         if part.fits is False:
@@ -87,7 +87,7 @@ def _verdict(parts: Iterable[Fit]) -> Fit:
 
 
 def deciding(fits: Iterable[Fit]) -> Unknown | None:
-    """Return the input that decides whether pods fit anywhere; None if that is known, or labels decide."""
+    """Return the input that decides whether pods fit anywhere; else None."""
     missing = [one.missing for one in fits if one.fits is not False]
     return missing[0] if all(missing) and missing else None
 
@@ -95,7 +95,7 @@ def deciding(fits: Iterable[Fit]) -> Unknown | None:
 def per_node(
     template: PodTemplate, pool: NodePool, taken: Taken, slots: Amount | None, *, ports: bool = True
 ) -> Amount | None:
-    """Return pods per node of the smallest machine, by GPUs, CPU, memory and `ports`; at least one if possible."""
+    """Return pods per node of the smallest machine, at least one if possible."""
     counts = []
     cards, offered = known(template.gpus), _offered(pool, slots)
     if cards:
@@ -125,7 +125,7 @@ def asks_for_spot(template: PodTemplate) -> bool:
 
 
 def gpu_label(template: PodTemplate) -> str:
-    """Return the label by which every selector term selects accelerator nodes; empty if there is none."""
+    """Return the label by which every term selects accelerator nodes."""
     clouds = list(registry.every())
     terms = sure(template.selection) or ()
     found = [next((one for one in term if _is_of_cards(one, clouds)), None) for term in terms]
@@ -162,7 +162,7 @@ def _is_spot(one: Requirement) -> bool:
 def landed(
     template: PodTemplate, pools: Iterable[NodePool], alike: Mapping[NodePool, NodePool]
 ) -> list[NodePool] | None:
-    """List the pools that a DaemonSet runs on, checking `alike` ones once; None if it runs on every node.
+    """List the pools a DaemonSet runs on; None if on every node.
 
     Raises NotKnown if some nodes may lack a label that it asks for.
     """
@@ -213,7 +213,7 @@ def keeps_away(taint: str) -> bool:
 
 
 def spot_taint(template: PodTemplate) -> str:
-    """Return the taint of the spot nodes that pods select but do not tolerate; empty if none."""
+    """Return the taint of selected spot nodes that pods do not tolerate."""
     terms = sure(template.selection) or ()
     for one in registry.every():
         key = one.spot_label.key if one.spot_label and one.spot_taint else ""
@@ -277,7 +277,7 @@ def meets(one: Requirement, pool: NodePool) -> bool | None:
 
 
 def values_of(key: str, pool: NodePool) -> set[str] | None:
-    """Return the values of a label on nodes of a pool; empty if absent, None if unknown."""
+    """Return the values of a label on nodes of a pool; None if unknown."""
     own = pool.scheduling.labels
     if isinstance(own, Known) and key in own.value:
         return {own.value[key]}
@@ -342,7 +342,7 @@ def _cards(template: PodTemplate, pool: NodePool, slots: Amount | None) -> Fit:
 
 
 def _vendors(template: PodTemplate) -> set[str]:
-    """Return the domains of the resources by which pods request whole GPUs; 0, 0.0 and 0m request none."""
+    """Return the domains of the resources by which pods request GPUs."""
     asked = {known(one.gpu) or "" for one in template.containers if (known(one.gpu_limit) or "1").strip("0.m")}
     return {name.partition("/")[0] for name in asked.intersection(resources.cards())}
 
@@ -394,7 +394,7 @@ def _spot_taints(pool: NodePool) -> list[str]:
 
 
 def _admitted(template: PodTemplate, pool: NodePool, taint: str) -> bool:
-    """Whether the API server adds the toleration, as it does for pods that request the tainted resource."""
+    """Whether the API server adds the toleration for a requested resource."""
     cluster = known(pool.cluster)
     key = taint.partition("=")[0].partition(":")[0]
     asked = any(key in (known(one.gpu), *dict(one.extended)) for one in template.containers)

@@ -45,7 +45,7 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 def of_machines(
     read: Callable[[str, str], int | None], choose: Callable[..., int | None]
 ) -> Callable[[PodTemplate, World], Value[int]]:
-    """Define a word: a number of the machine types that pods select by name; null if one is unknown."""
+    """Define a word: a number of the machine types that pods select."""
 
     def word(pods: PodTemplate, _world: World) -> Value[int]:
         terms = sure(pods.selection) or if_set(pods.selection) or ()
@@ -58,7 +58,7 @@ def of_machines(
 
 
 def gpu_selector(pods: PodTemplate, world: World) -> str | None:
-    """Return the label by which pods select GPU nodes: one that only these have or, for jobs, tainted pools."""
+    """Return the label by which pods select GPU nodes."""
     own, labels = placement.gpu_label(pods), if_set(node_labels(pods, world))
     if own or not labels:
         return own or None
@@ -79,7 +79,7 @@ def pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 
 def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
-    """List the pools that certainly take pods. Raises NotKnown if none does but one may."""
+    """List the pools that certainly take pods. Raises NotKnown if one may."""
     found = need(world.pools.candidates(pods))
     taking = [pool for pool, certain in found if certain]
     if not taking:
@@ -88,7 +88,7 @@ def sure_pools(pods: PodTemplate, world: World) -> list[NodePool]:
 
 
 def pool(pods: PodTemplate, world: World) -> NodePool | None:
-    """Return the pool that pods run on, or the first of several with equal nodes; None if unknown."""
+    """Return the pool that pods run on, or the first of several equal ones."""
     return next(iter(alike(pods, world)), None)
 
 
@@ -99,7 +99,7 @@ def nodes(pods: PodTemplate, world: World) -> int | None:
 
 
 def per_node(pods: PodTemplate, world: World) -> int | None:
-    """Count the pods that fit a node of their pools, by GPUs, CPU and memory; None if unknown."""
+    """Count the pods that fit a node of their pools; None if unknown."""
     found = alike(pods, world)
     each = world.pools.per_node(pods, found[0], ports=False) if found else None
     if found and each is None:
@@ -114,14 +114,14 @@ _PROGRAM = regex(r"(?:sleep +)?(\S+)")
 
 
 def text(one: Container, _world: World) -> str:
-    """Return the command of a container and what it is given; unknown if the program is a placeholder."""
+    """Return the command of a container with its arguments and variables."""
     program = found[1] if (found := _PROGRAM.match(one.text)) else ""
     need(placeholders.unknown([program]) if placeholders.first(program) == program else None)
     return one.text
 
 
 def held(pods: PodTemplate, world: World) -> int:
-    """Count the GPUs that a service's pods hold at any load; 0 for jobs, single pods and unknown kinds."""
+    """Count the GPUs that a service's pods hold at any load."""
     owner = world.deployed.workload(pods)
     is_known = f"{owner.group}/{owner.kind}".strip("/") in profiles.workloads()
     if owner.batch or owner.per_node or owner.kind == "Pod" or not is_known:
@@ -139,7 +139,7 @@ def fixed_ports(pods: PodTemplate, _world: World) -> tuple[int, ...]:
 
 
 def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
-    """List the resources that the service account of pods may watch in the whole cluster."""
+    """List the resources that pods may watch in the whole cluster."""
     owner = world.deployed.workload(pods)
     found = world.deployed.beside(owner).watchers
     space, account = known(owner.namespace) or "", if_set(pods.account) if found else None
@@ -150,7 +150,7 @@ def watches(pods: PodTemplate, world: World) -> Value[tuple[str, ...]]:
 
 
 def requests_from(one: Container, world: World) -> Value[str]:
-    """Return where requests come from if a container writes none: its pod, a LimitRange, a runtime; else null."""
+    """Return where requests of a container without any come from."""
     owner = world.deployed.workload(one)
     if any(pods.asks_as_one and one in pods.containers for pods in owner.templates):
         return computed(one, "the pod")
@@ -162,7 +162,7 @@ def requests_from(one: Container, world: World) -> Value[str]:
 
 @once
 def _limit_ranges(scope: str, world: World) -> set[str | None]:
-    """Return the namespaces with a LimitRange in a scope; None stands for no namespace."""
+    """Return the namespaces with a LimitRange; None is no namespace."""
     return {known(limit.namespace) for limit in world.deployed.in_scope(scope).limits if limit.kind == "LimitRange"}
 
 
@@ -172,7 +172,7 @@ def volumes(wanted: Callable[[Volume], bool]) -> Callable[[PodTemplate, World], 
 
 
 def in_memory(volume: Volume) -> bool:
-    """Whether a volume uses the node's memory. Raises NotKnown if its medium is unknown."""
+    """Whether a volume uses memory. Raises NotKnown for an unknown medium."""
     return if_set(volume.medium) == "Memory"
 
 
@@ -198,7 +198,7 @@ def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
 
 
 def time_to_stop(template: PodTemplate, world: World) -> Value[int] | Amount:
-    """Return the seconds that pods get to stop: spot notice or the autoscaler's limit; null without a limit."""
+    """Return the seconds that pods get to stop; null without a limit."""
     found = _time_to_stop(template, world)
     if isinstance(found, Unknown):
         return Amount(_granted(template, world), None, found, found.origin)
@@ -228,7 +228,7 @@ def _time_to_stop(template: PodTemplate, world: World) -> Value[int]:
 
 
 def _granted(template: PodTemplate, world: World) -> int:
-    """Return the minimum seconds to stop; without clusters in the code, spot notices count only for spot pods."""
+    """Return the minimum seconds to stop, over clusters and spot notices."""
     times = [one.grace for one in world.inventory.autoscalers if not isinstance(one.grace, Unset)]
     usual = int(flags.flags()["max-graceful-termination-sec"]["default"])
     least = min([usual, *(number(time, 0) for time in times)])
@@ -242,7 +242,7 @@ _LOOKED_AT, _NAMED = 50, 3
 
 
 def fillers(template: PodTemplate, world: World) -> list[Workload]:
-    """List other workloads whose pods fit into the GPUs, CPU and memory that these pods leave on each node."""
+    """List workloads that fit beside these pods on each node."""
     if not number(template.gpus, 0):
         return []
     of, each = pool(template, world), per_node(template, world)

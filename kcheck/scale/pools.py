@@ -21,7 +21,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, because, equals, kn
 
 
 def counted(pool: NodePool, world: World) -> Value[int]:
-    """Count the nodes that count towards the cloud's pool limit: of the fullest zone, or all with surge."""
+    """Count the nodes that count towards the cloud's pool limit."""
     nodes = world.sizes.of_pool(pool)
     many = need(limits.counted(pool, need(nodes), world))
     return mapped(nodes, lambda _: many)
@@ -29,7 +29,7 @@ def counted(pool: NodePool, world: World) -> Value[int]:
 
 @once
 def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
-    """Return the GPU workload that fills most of a pool and fits neither other pools nor all together."""
+    """Return the GPU workload that fills most of a pool and no others."""
     cluster = known(pool.cluster)
     if cluster is None:
         return None, 0
@@ -53,7 +53,7 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
 
 
 def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | None:
-    """Return the input that decides how many nodes a GPU workload fills, if its pods may outnumber the pool's nodes."""
+    """Return the input that decides how many nodes a GPU workload fills."""
     asked = [one for one in workload.templates if workload.batch and may_count(one.gpus)]
     own = first_unknown(value for one in asked if world.pools.may_land(one, pool) for value in (one.gpus, one.count))
     if own is not None:
@@ -64,7 +64,7 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
 
 
 def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
-    """Return the minimum number of a pool's nodes that a GPU workload fills; None if unknown or unfit."""
+    """Return the minimum number of a pool's nodes that a workload fills."""
     gpus = sum(number(one.count, 0) * number(one.gpus, 0) for one in workload.templates)
     offered = world.pools.slots(pool) if gpus else None
     if offered is None or not offered.high:
@@ -75,7 +75,7 @@ def fewest(workload: Workload, pool: NodePool, world: World) -> int | None:
 
 
 def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
-    """Return the minimum number of a pool's nodes that GPU pods fill; None if unfit or unknown."""
+    """Return the minimum number of a pool's nodes that GPU pods fill."""
     pods, gpus, offered = known(template.count), number(template.gpus, 0), world.pools.slots(pool)
     most = offered.high if offered is not None else None
     if pods is None or not world.pools.may_land(template, pool) or most is None or not 0 < gpus <= most:
@@ -85,7 +85,7 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 
 @once
 def _landing(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
-    """Return the workloads with, or maybe with, GPUs that may land on each pool, by its id."""
+    """Return the GPU workloads that may land on each pool, by its id."""
     result: dict[str, list[Workload]] = defaultdict(list)
     for workload in (one for one in world.deployed.on(cluster).workloads if not one.per_node):
         pods = [one for one in workload.templates if one.on_accelerators or may_count(one.gpus)]
@@ -159,7 +159,7 @@ def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
-    """Return the size to write: the biggest job exactly, or a larger share of the target in round numbers."""
+    """Return the size to write: the biggest job exactly, or a round number."""
     _, least = or_none(biggest_job)(pool, world) or (None, 0)
 
     def written(nodes: int) -> int:
@@ -186,7 +186,7 @@ def parallel(pool: NodePool, world: World) -> Value[int]:
 
 
 def sufficient_parallel(pool: NodePool, world: World) -> int | None:
-    """Return a tenth of the nodes, within the cloud's limit; None for percentages or tiny results."""
+    """Return a tenth of the nodes, within the cloud's limit; else None."""
     nodes, rolling = known(world.sizes.of_pool(pool)), known(pool.upgrade.rolling)
     if nodes is None or rolling is None or rolling.percent:
         return None
@@ -197,7 +197,7 @@ def sufficient_parallel(pool: NodePool, world: World) -> int | None:
 
 
 def upgrade_is_default(pool: NodePool, _world: World) -> bool:
-    """Whether the upgrade settings are a variable's default in a called module, which other callers share."""
+    """Whether the upgrade settings are a default shared by several callers."""
     return any(map(_of_called_module, [(pool, pool.upgrade.rolling), (pool, pool.upgrade.max_surge)]))
 
 
@@ -211,7 +211,7 @@ def _of_called_module(found: tuple[NodePool, Value[object]]) -> bool:
 
 
 def tainted(pool: NodePool, _world: World) -> Value[bool]:
-    """Whether a taint keeps off pods that do not tolerate it, including the cloud's own taint on GPU nodes."""
+    """Whether a taint keeps off pods that do not tolerate it."""
     cluster = known(pool.cluster)
     taints = pool.scheduling.taints
     by_cloud = cluster is not None and cloud(cluster.cloud).taints_gpu_nodes
@@ -253,7 +253,7 @@ def nvme(pool: NodePool, _world: World) -> Value[int]:
 
 
 def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
-    """Whether all machines of a pool can boot from their own disk; null if the cloud offers no choice."""
+    """Whether a pool's machines can boot from their own disk."""
     cluster = known(pool.cluster)
     least = world.numbers.limits(cluster.cloud).get("disk.vcpus") if cluster is not None else None
     if cluster is None or least is None:
@@ -266,7 +266,7 @@ def own_boot_disk(pool: NodePool, world: World) -> Value[bool]:
 
 
 def together(pool: NodePool, _world: World) -> Value[str]:
-    """Return the name of the placement that keeps a pool's nodes close; an empty name means none."""
+    """Return the name of the placement that keeps a pool's nodes close."""
     group = pool.placement.together
     return Unset(group.origin) if isinstance(group, Known) and not group.value else group
 
@@ -284,7 +284,7 @@ def zones(pool: NodePool, _world: World) -> Value[int]:
 
 
 def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
-    """Whether a cluster is for jobs: a GPU or spot pool, a Job, or a system that starts jobs."""
+    """Whether a cluster is for jobs, by its pools and workloads."""
     cluster = need(cluster_of(thing, world)) if isinstance(thing, Autoscaler) else thing
     flags = [flag for pool in world.pools.of_cluster(cluster) for flag in (pool.machine.gpu, pool.market.spot)]
     jobs = [w for w in world.deployed.on(cluster).workloads if w.batch or number(w.gpus, 0)]
@@ -294,7 +294,7 @@ def batch(thing: Cluster | Autoscaler, world: World) -> Value[bool]:
 
 
 def of_system(cluster: Cluster, world: World) -> list[NodePool]:
-    """List the pools for the system's own pods: those with that mode, else those without GPUs and taints."""
+    """List the pools for the system's own pods."""
     found = need(world.pools.kinds_of_cluster(cluster))
     own = [pool for pool in found if equals(pool.mode, "System")]
     return own or [pool for pool in found if not need(pool.machine.gpu) and not need(tainted(pool, world))]
@@ -311,6 +311,6 @@ autoscaled = any_pool(lambda pool: pool.size.autoscaled)
 
 
 def prefixes_reserved(cluster: Cluster, world: World) -> bool:
-    """Whether there are known node subnets, and all of them reserve ranges for prefixes."""
+    """Whether all node subnets reserve ranges for prefixes."""
     subnets = [one for pool in world.pools.of_cluster(cluster) for one in known(pool.addresses.subnets) or (None,)]
     return bool(subnets) and all(one is not None and one.blocks for one in subnets)

@@ -1,4 +1,4 @@
-"""Priority tiers: guarantees of the highest priority, and lower priorities on the same nodes."""
+"""Priority tiers: guarantees of the highest, and lower ones beside it."""
 
 from msgspec import Struct
 
@@ -14,14 +14,14 @@ _MOST = 3
 
 
 class _Tiers(Struct, frozen=True):
-    """Highest priority of a cluster's jobs, and workloads of lower priority by pool and need of GPUs."""
+    """Highest priority of a cluster's jobs, and lower workloads by pool."""
 
     highest: int
     lower: dict[tuple[NodePool | None, bool], list[Workload]]
 
 
 def lower_neighbours(template: PodTemplate, world: World) -> list[Workload]:
-    """List lower-priority workloads on the nodes of a job with the highest priority; none for other pods."""
+    """List lower-priority workloads on the nodes of a highest-priority job."""
     owner = world.deployed.workload(template)
     tiers = _tiers(world.deployed.scope(owner), world)
     if not owner.batch or if_set(priority_class(owner, world)) is None or _rank(owner, world) != tiers.highest:
@@ -59,7 +59,7 @@ def _rank(workload: Workload, world: World) -> int | None:
 
 
 def _pools(template: PodTemplate, world: World) -> list[NodePool | None]:
-    """List the pools that pods may run on; None stands for unselected nodes outside the code."""
+    """List the pools that pods may run on; None for nodes outside the code."""
     if not world.inventory.clusters:
         return [None] if known(template.selection) == ((),) else []
     return [pool for pool, _ in need(world.pools.candidates(template))]

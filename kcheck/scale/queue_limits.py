@@ -30,7 +30,7 @@ Held: TypeAlias = "Counter[tuple[str, str]]"
 
 
 class Excess(Struct, frozen=True):
-    """Request of a job beyond the maximum of its queue or its namespace's quota; CPU in CPUs, memory in GiB."""
+    """Request of a job beyond a queue or quota: CPUs, GiB, devices."""
 
     resource: Annotated[str, "resource by its name in quotas"]
     asked: Annotated[int, "what all its pods ask for: GPUs, CPUs, GiB of memory"]
@@ -45,7 +45,7 @@ class Excess(Struct, frozen=True):
 
 
 def excess(job: Workload, world: World) -> Excess | None:
-    """Find the excess that bars a job from its queue, or its last pods from their namespace; None without."""
+    """Find the excess that bars a job from its queue or namespace."""
     queue = _queue(job, world)
     if queue is not None and _beyond(job, queue, _own(queue)):  # what it may borrow counts only where it has to
         found = _beyond(job, queue, most(queue, world))
@@ -56,7 +56,7 @@ def excess(job: Workload, world: World) -> Excess | None:
 
 
 def borrowed(job: Workload, world: World) -> Excess | None:
-    """Find the excess of a job over its ClusterQueue's own quota, if the cohort can lend it; else None."""
+    """Find the excess of a job over its queue that the cohort can lend."""
     queue = _queue(job, world)
     found = _beyond(job, queue, _own(queue)) if queue is not None and queue.kind == "ClusterQueue" else None
     if queue is None or found is None or _beyond(job, queue, most(queue, world)):
@@ -65,7 +65,7 @@ def borrowed(job: Workload, world: World) -> Excess | None:
 
 
 def gpus_at_most(queue: Queue, world: World) -> int | None:
-    """Return the maximum GPUs in the pools of a queue's cluster; None if others may add nodes."""
+    """Return the maximum GPUs in the pools of a queue's cluster."""
     cluster = world.inventory.cluster_of.get(queue)
     if cluster is None or more_nodes(cluster, world):
         return None
@@ -132,7 +132,7 @@ def most(queue: Queue, world: World) -> Flavors:
 
 
 def _lent(above: Held, own: Held, quotas: tuple[FlavorQuota, ...]) -> Held:
-    """Return the available quota of a queue or cohort: from its parent, plus what it does not lend."""
+    """Return the available quota of a queue or cohort, borrowed included."""
     by_key = {(one.flavor, one.resource): one for one in quotas}
     result: Held = Counter()
     for key in above.keys() | own.keys():
@@ -149,7 +149,7 @@ def _cohort(scope: str, name: str, world: World) -> Queue | None:
 
 @once
 def _members(scope: str, world: World) -> dict[str, list[Queue]]:
-    """Index ClusterQueues and Cohorts by their cohort; those without one under no name."""
+    """Index ClusterQueues and Cohorts by their cohort."""
     nodes = [one for one in world.deployed.in_scope(scope).queues if one.kind in ("ClusterQueue", "Cohort")]
     return grouped(nodes, lambda one: "" if isinstance(one.cohort, Unset) else need(one.cohort))
 
@@ -183,7 +183,7 @@ def _held(scope: str, world: World) -> dict[str, Held]:
 
 
 def _beyond(job: Workload, queue: Queue, given: Flavors) -> Excess | None:
-    """Find the excess of one template over the best flavor, or of all pods over all flavors together."""
+    """Find the excess of a template, or of all pods, over the flavors."""
     pods, name = _least(job, queue), known(queue.name) or ""
     best = {resource: max(flavors.values()) for resource, flavors in given.items() if len(flavors) > 1}
     for template in pods if best else ():
@@ -212,7 +212,7 @@ def _beyond_namespace(job: Workload, world: World) -> Excess | None:
 
 
 def _least(job: Workload, queue: Queue) -> tuple[PodTemplate, ...]:
-    """Return the pods to admit together: all, or minAvailable for Volcano if all pods are alike."""
+    """Return the pods to admit together: all, or Volcano's minAvailable."""
     least, every = known(job.least), sum(number(one.count, 0) for one in job.templates)
     if queue.kind != "Queue" or least is None or least >= every:
         return job.templates
@@ -235,7 +235,7 @@ def _first(pods: tuple[PodTemplate, ...], most: dict[str, int], kind: str, name:
 
 
 def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[PodTemplate, Value[int]]]]:
-    """Return pods and their requests by resource: accelerators first, millicores of CPU, bytes."""
+    """Return pods and their requests by resource."""
     found: dict[str, list[tuple[PodTemplate, Value[int]]]] = {}
     for template in pods:
         for resource, amount in requests_of(template):
@@ -244,7 +244,7 @@ def _asked(pods: tuple[PodTemplate, ...]) -> dict[str, list[tuple[PodTemplate, V
 
 
 def requests_of(template: PodTemplate) -> Iterator[tuple[str, Value[int]]]:
-    """Yield the requests of a pod by resource: accelerators, millicores of CPU, bytes, and itself."""
+    """Yield the requests of a pod by resource, and itself."""
     names = {known(one.gpu) for one in template.containers if not one.init} - {None}
     if len(names) == 1:
         yield str(names.pop()), template.gpus

@@ -41,14 +41,14 @@ _compiled = cache(regex)
 
 
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
-    """Return the priority below which the autoscaler ignores pods: from its flag, else the default."""
+    """Return the priority below which the autoscaler ignores pods."""
     cluster = world.inventory.cluster_of.get(one)
     flag = cutoff_flag(cluster, world) if cluster is not None else None
     return computed(one, world.numbers.limits("any")["priority.cutoff"].number) if flag is None else flag
 
 
 def cutoff_flag(cluster: Cluster, world: World) -> Value[int] | None:
-    """Return the priority below which an autoscaler's flag makes it ignore pods; None without the flag."""
+    """Return the flag's priority below which pods are ignored; else None."""
     for autoscaler in world.inventory.autoscalers:
         flag = next((f for f in autoscaler.flags if equals(f.name, "expendable-pods-priority-cutoff")), None)
         if flag is not None and known(autoscaler.cluster) is cluster:
@@ -71,7 +71,7 @@ def _folders(world: World) -> set[str]:
 
 
 def _near(thing: Thing, found: list[T], world: World) -> list[T]:
-    """Choose among objects with one name: all, if one folder holds all queues, else those above or below.
+    """Choose among objects with one name, the nearest folders first.
 
     A repository of examples has many queues with one name; jobs use the queue of their own example.
     """
@@ -118,7 +118,7 @@ _MOST_NAMES = 5
 
 
 def _is_example(queue: Queue, path: str, world: World) -> bool:
-    """Whether a queue's file also has jobs, so that the queue does not apply to jobs elsewhere."""
+    """Whether a queue's file also has jobs, and is an example."""
     own = queue.place.source.path
     return own != path and (own, known(queue.name)) in _files_with_jobs(world)
 
@@ -143,7 +143,7 @@ def leading(queue: Queue, world: World) -> int:
 
 
 def _unnamed(queue: Queue, world: World) -> Unknown | None:
-    """Return an unknown name through which more jobs may wait in a queue; None if all are known."""
+    """Return an unknown name through which jobs may wait; else None."""
     scope = world.deployed.scope(queue)
     names = queue.name, queue.namespace, unnamed_queue("LocalQueue", scope, world), _unnamed_by_jobs(scope, world)
     return first_unknown(names)
@@ -151,7 +151,7 @@ def _unnamed(queue: Queue, world: World) -> Unknown | None:
 
 @once
 def unnamed_queue(kind: str, scope: str, world: World) -> Unknown | None:
-    """Return an unknown name of a queue in a scope, or of a queue's target; an empty `kind` means any."""
+    """Return an unknown name of a queue, or of a queue's target."""
     found = [one for one in world.deployed.in_scope(scope).queues if kind in (one.kind, "")]
     return first_unknown(name for one in found for name in (one.name, one.leads_to, one.namespace))
 
@@ -175,7 +175,7 @@ def _by_place(world: World) -> dict[tuple[str, str, str], list[Workload]]:
 
 
 def _place(workload: Workload) -> tuple[str, str, str]:
-    """Return the key of the queue where a workload waits: system, namespace, and queue name."""
+    """Return the key of the queue where a workload waits."""
     system = str(known(workload.queue_system))
     return system, (known(workload.namespace) or "") if system == "kueue" else "", str(known(workload.queue))
 
@@ -204,7 +204,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
-    """Find the queue with quota that a job waits in: Volcano's, or its LocalQueue's ClusterQueue."""
+    """Find the queue with quota that a job waits in."""
     near, name = by_kind_and_name(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
         return next(iter(near.get(("Queue", name), ())), None)
@@ -230,7 +230,7 @@ def resources(queue: Queue, world: World) -> Value[tuple[str, ...]]:
 
 
 def _alternatives(queue: Queue, world: World) -> list[Queue]:
-    """List other queues with the same kind and name, in files applied instead of each other."""
+    """List queues with the same kind and name in alternative files."""
     name = known(queue.name)
     if not name or queue.kind == "LocalQueue" or len(by_kind_and_name(None, world)[queue.kind, name]) == 1:
         return []
@@ -239,7 +239,7 @@ def _alternatives(queue: Queue, world: World) -> list[Queue]:
 
 
 def priorities(queue: Queue, world: World) -> int:
-    """Count the distinct priorities of the jobs in a queue: Kueue's own classes, or their pods' classes."""
+    """Count the distinct priorities of the jobs in a queue."""
     near = world.deployed.beside(queue).classes
     used = {known(w.priority) for w in jobs(queue, world)} - {None}
     numbers = {known(one.number) for one in near if one.kueue or known(one.name) in used}
@@ -282,7 +282,7 @@ def _spaces_of(kind: str, name: str | None, world: World) -> dict[str | None, No
 
 
 def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
-    """Whether the queue that a job or LocalQueue names is in the code (Kueue: in its namespace), or is `default`."""
+    """Whether the queue that a job or LocalQueue names is in the code."""
     if isinstance(one, Queue):
         return mapped(one.leads_to, lambda name: ("ClusterQueue", name) in by_kind_and_name(None, world))
     if not isinstance(one.queue, Known):
@@ -294,7 +294,7 @@ def queue_in_code(one: Queue | Workload, world: World) -> Value[bool]:
 
 
 def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
-    """List queues that may be meant: in the folder or above, for jobs also of this name in other namespaces."""
+    """List queues that may be meant, in the folder or above."""
     if isinstance(one, Queue):
         return _near_names(one, "ClusterQueue", world)
     kind = _KINDS.get(known(one.queue_system) or "", "")
@@ -306,7 +306,7 @@ def nearby_queues(one: Queue | Workload, world: World) -> tuple[str, ...]:
 
 
 def local_queues(workload: Workload, world: World) -> Value[tuple[str, ...]]:
-    """List Kueue's LocalQueues in a job's namespace that are applied together with it, by name."""
+    """List Kueue's LocalQueues in a job's namespace by name."""
     index = _local_queues(world.deployed.scope(workload), world)
     found = [one for space in dict.fromkeys((known(workload.namespace), None)) for one in index.get(space, [])]
     names = dict.fromkeys(name for one in found if (name := known(one.name)))
@@ -329,7 +329,7 @@ def queued_by_default(workload: Workload, world: World) -> bool:
 
 
 def space(one: Namespace | Quota | Workload, _world: World) -> Value[str]:
-    """Return the name of a namespace, or of an object's namespace; empty if not written."""
+    """Return the name of a namespace, or of an object's; empty if not written."""
     name = one.name if isinstance(one, Namespace) else one.namespace
     return name if isinstance(name, Unknown) else Known(known(name) or "", name.origin or Origin((one.place,)))
 
@@ -354,7 +354,7 @@ def _by_space(scope: str, world: World) -> dict[str | None, list[Workload]]:
 
 
 def quotas(one: Namespace | Quota, world: World) -> list[Quota]:
-    """List the quotas and LimitRanges of a namespace, including those that name no namespace."""
+    """List the quotas and LimitRanges of a namespace."""
     own = known(space(one, world)) or None
     every = _quotas(world.deployed.scope(one), world)
     found = sorted((*every.get((own, False), ()), *every.get((None, True), ())))
@@ -379,7 +379,7 @@ def others_have_quota(one: Namespace | Quota, world: World) -> bool:
 
 
 def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
-    """List the keys of a quota that name accelerators: by requests, by a device class, or otherwise."""
+    """List the keys of a quota that name accelerators."""
     of_gpus, cards = gpu_pattern(), names.cards()
     return mapped(
         one.hard, lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards)
@@ -396,12 +396,12 @@ def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:
 
 
 def arguments(one: Scheduler, _world: World) -> Value[dict[str, str]]:
-    """Return the arguments of a scheduler's plugins; keys begin with the plugin's name."""
+    """Return the arguments of a scheduler's plugins, by plugin and name."""
     return mapped(one.plugins, lambda own: {key: text for found in own.values() for key, text in found.items()})
 
 
 def scale_up_time(one: Admission, world: World) -> Value[int]:
-    """Estimate the seconds until the target's nodes are up; the published test took 45 minutes for 1,000."""
+    """Estimate the seconds until the target's nodes are up."""
     cluster, asked = world.inventory.cluster_of.get(one), world.config.nodes.get("")
     if cluster is None and asked is None:
         return world.inventory.unknown_size(one)

@@ -1,4 +1,4 @@
-"""Subnets and pod ranges: addresses, needs, room, and larger ranges for those too small."""
+"""Subnets and pod ranges: addresses, needs, room, larger ranges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Share(NamedTuple):
-    """Addresses that a pool takes from a subnet or a pod range at its cluster's target."""
+    """Addresses that a pool takes from a subnet or range at the target."""
 
     pool: Annotated[str, "the pool"]
     nodes: Annotated[int, "its nodes when its cluster reaches its target", "nodes"]
@@ -73,7 +73,7 @@ def nodes(place: Place, world: World) -> int:
 
 
 def full(place: Place, world: World) -> Value[int] | Amount:
-    """Return the smallest number of nodes that fills a subnet or range; null if its pools fit."""
+    """Return the fewest nodes that fill a subnet or range; null if it fits."""
     there = demands.room(place, world)
     if not isinstance(there, Known):
         return there
@@ -85,7 +85,7 @@ def full(place: Place, world: World) -> Value[int] | Amount:
 
 
 def first_full(pool: NodePool, world: World) -> Place | None:
-    """Find a subnet or range of a pool that is certainly full before the target; None without one."""
+    """Find a subnet or range of a pool that is certainly full early."""
     own = pool.addresses
     places = (*(known(own.subnets) or ()), *(known(own.pod_subnets) or ()), known(own.pod_range))
     ends = ((place, full(place, world)) for place in places if place is not None)
@@ -93,7 +93,7 @@ def first_full(pool: NodePool, world: World) -> Place | None:
 
 
 def widest(place: Place, world: World) -> int:
-    """Return the most addresses one node takes from a subnet, or the largest block of a pod range."""
+    """Return the most addresses one node takes from a subnet or range."""
     pools = world.pools.inside(place)
     measure = demands.per_node if isinstance(place, Subnet) else demands.block_size
     return max((need(measure(pool, world)) for pool in pools), default=0)
@@ -107,7 +107,7 @@ _MOST_DOUBLINGS = 1
 
 
 def sufficient_cidr(place: Place, world: World) -> str | None:
-    """Propose a free block in the subnet's network, or the widened pod range; None if there is none."""
+    """Propose a free block, or a wider pod range; None if there is none."""
     demands.bounds(place, world)  # the need must be known
     if not isinstance(place, Subnet):
         return widening(place, world).cidr
@@ -117,7 +117,7 @@ def sufficient_cidr(place: Place, world: World) -> str | None:
 
 @once
 def _allot(network: Network, world: World) -> dict[str, str]:
-    """Find disjoint larger ranges, by id, for all subnets of a network that are too small; empty without room."""
+    """Find disjoint larger ranges for all subnets that are too small."""
     # a subnet of this root whose network or range is not known may lie anywhere
     module = world.root_modules[network.root]
     near = [s for s in module.subnets if known(s.network) in (None, network)]
@@ -148,7 +148,7 @@ def _allot(network: Network, world: World) -> dict[str, str]:
 
 @or_none
 def _wanted(subnet: Subnet, world: World) -> int | None:
-    """Return the prefix with room for the pools' need; None if they fit already, or it is unknown."""
+    """Return the prefix with room for the pools' need; else None."""
     found, usable = demands.bounds(subnet, world), need(demands.room(subnet, world))
     if addresses_needed(found.most or found.least) <= usable:
         return None
@@ -162,7 +162,7 @@ def _wanted(subnet: Subnet, world: World) -> int | None:
 def _renumbered(
     near: list[Subnet], wanted: dict[str, int], outer: tuple[str, ...] | None, taken: dict[str, str]
 ) -> dict[str, str]:
-    """Find ranges for the subnets of one `cidrsubnet` call with fewer new bits; leave out those that do not fit.
+    """Find larger ranges for the subnets of one `cidrsubnet` call.
 
     Its subnets change together, so none of them may overlap a subnet of another call.
     """
@@ -194,7 +194,7 @@ def _newbits(subnet: Subnet) -> int | None:
 
 
 def _tried(subnet: Subnet, written: str, prefix: int) -> list[str]:
-    """List the larger range that fewer new bits give this subnet of a `cidrsubnet` call; empty if impossible."""
+    """List the larger range of a subnet with fewer new bits."""
     bits, network = _newbits(subnet), parse_cidr(written)
     if bits is None or network is None:
         return []
@@ -210,7 +210,7 @@ def _fits(network: IPv4Network | None, others: list[IPv4Network | None], outer: 
 
 
 class _Widening(NamedTuple):
-    """A wider range, or the obstacle and its range; neither if the needed width is unknown."""
+    """A wider range, or the obstacle and its range."""
 
     cidr: str | None = None
     obstacle: str | None = None
@@ -241,7 +241,7 @@ def widening(pod_range: Place, world: World) -> _Widening:
 
 
 def _beside(pod_range: PodRange, world: World) -> Iterator[tuple[str, Value[str]]]:
-    """Yield everything a range must not overlap: networks, subnets, other ranges, Services, control planes."""
+    """Yield everything a range must not overlap."""
     users = world.pools.inside(pod_range)
     clusters = [cluster for pool in users if (cluster := known(pool.cluster))]
     own = [one for one in world.inventory.reserved if one.id == pod_range.id]

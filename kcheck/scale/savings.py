@@ -30,7 +30,7 @@ _NOTHING = 5
 
 
 class Saving(NamedTuple):
-    """Saving from a change, as the simulation `found` it, with the rates of the run's nodes by cost."""
+    """Saving from a change, as the simulation `found` it, with rates."""
 
     found: results.Saving
     nodes: Annotated[int, "nodes of the simulated run", "nodes"]
@@ -54,7 +54,7 @@ def by(word: str) -> Callable[[Autoscaler, World], Value[Saving]]:
 
 
 def together(cluster: Cluster, world: World, changes: Iterable[tuple[str, Thing]]) -> Value[Saving]:
-    """Estimate the saving from several changes together, each given by its word and object."""
+    """Estimate the saving from several changes together."""
     owner = world.autoscaling.autoscaler(cluster)
     if owner is None:
         return Unknown("no autoscaler of this cluster is in the code", Origin((cluster.place,)))
@@ -102,7 +102,7 @@ _CHANGES: dict[str, Callable[[Any, World], _Change]] = {
 
 
 def _saved(autoscaler: Autoscaler, world: World, change: _Change) -> Value[Saving]:
-    """Estimate the saving from a change in a run, as `kcheck simulate` shows; null if it may be nothing."""
+    """Estimate the saving from a change in a run; null if it may be nothing."""
     base = _run(autoscaler, world) if world.config.run.savings else "savings are not asked for"
     if isinstance(base, str):
         return Unknown(base, Origin((autoscaler.place,)))

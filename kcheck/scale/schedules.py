@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Times(NamedTuple):
-    """Minutes, hours and days of starts, as bits; every date is combined with every day of the week."""
+    """Minutes, hours and days of starts, as bits."""
 
     minutes: int
     hours: int
@@ -86,7 +86,7 @@ def _number(text: str, least: int, names: list[str]) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _days(dates: int, months: int, week: int, *, either: bool) -> int:
-    """Return days as bits: each date of each month on each day of the week. Two restrictions are alternatives."""
+    """Return days as bits; two restrictions are alternatives."""
     result, bit = 0, 1
     for month, length in enumerate(_LENGTHS, 1):
         for date in range(1, length + 1):
@@ -102,7 +102,7 @@ _SATURDAYS = sum(64 << 7 * date for date in range(366))
 
 
 def period(schedule: str) -> float:
-    """Return the shortest time between two starts, in seconds; infinite if unknown, or more than a month."""
+    """Return the shortest seconds between two starts; infinite if unknown."""
     own = times(schedule)
     if own is None:
         return inf
@@ -120,7 +120,7 @@ _MOST = 200
 
 
 def together(found: Iterable[tuple[Workload, T]], weight: Callable[[T], int]) -> list[tuple[Workload, T]]:
-    """Find the heaviest group of jobs that start in the same minute; empty without two."""
+    """Find the heaviest group of jobs that start in the same minute."""
     zones: dict[str, dict[Times, list[tuple[Workload, T]]]] = {}
     for pair in found:
         own = times(known(pair[0].schedule) or "")
@@ -133,7 +133,7 @@ def together(found: Iterable[tuple[Workload, T]], weight: Callable[[T], int]) ->
 def _meeting(
     schedules: dict[Times, list[tuple[Workload, T]]], weight: Callable[[T], int]
 ) -> Iterable[list[tuple[Workload, T]]]:
-    """Yield, for each schedule, the jobs that start at one of its times, the heaviest first."""
+    """Yield the jobs that start together, the heaviest first."""
     heaviest = sorted(schedules.items(), key=lambda item: -sum(weight(one) for _, one in item[1]))[:_MOST]
     for first, jobs in heaviest:
         common, group = first, list(jobs)
@@ -145,7 +145,7 @@ def _meeting(
 
 
 def _zone(job: Workload) -> str:
-    """Return the time zone of a job's schedule; empty for the controller's own, mostly UTC."""
+    """Return the time zone of a job's schedule; empty for the default."""
     name = known(job.time_zone) or ""
     return "" if name in ("UTC", "Etc/UTC") else name
 
@@ -178,7 +178,7 @@ _UNITS: tuple[Callable[[int], str], ...] = (
 
 
 def start(cluster: Cluster, world: World) -> Start | None:
-    """Find the scheduled jobs that start together and request most; None without any, or if queues hold them."""
+    """Find the scheduled jobs that start together and request most."""
     jobs = [one for one in world.deployed.on(cluster).workloads if not known(one.queue_system)]
     jobs = [one for one in jobs if not isinstance(one.schedule, Unset)]
     if len(jobs) < 2 or world.autoscaling.beyond_pools(cluster):
@@ -192,7 +192,7 @@ def start(cluster: Cluster, world: World) -> Start | None:
 
 
 def _start(found: list[tuple[Workload, _Amounts]], world: World) -> Start | None:
-    """Find the jobs that start together and request most, with the known part of their requests."""
+    """Find the jobs that start together, with known requests."""
     every = together(found, lambda one: one.cpu)  # pods that no node takes wait for ever, and take nothing
     group = [pair for pair in every if all(known(world.pools.candidates(one)) != [] for one in pair[0].templates)]
     if len(group) < 2:

@@ -20,7 +20,7 @@ _ONE_OF = regex(r"(.+)\[\d+\]")
 
 
 def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:
-    """List the on-demand pools that can replace a spot pool: same kind and size, no further taints."""
+    """List the on-demand pools that can replace a spot pool."""
     cluster = known(pool.cluster) if known(pool.market.spot) else None
     own = set(known(pool.scheduling.taints) or ())
     most = number(pool.size.max_nodes, 0)
@@ -36,7 +36,7 @@ def fallback_pools(pool: NodePool, world: World) -> list[NodePool]:
 
 
 def other_zones(pool: NodePool, world: World) -> Value[int]:
-    """Count further zones or subnets that a pool could use; 0 if a similar spot pool uses them."""
+    """Count further zones or subnets that a pool could use."""
     cluster = known(pool.cluster)
     if cluster is None:
         return Unknown("the pool's cluster is not known", pool.cluster.origin)
@@ -72,7 +72,7 @@ def _in_region(cloud: str) -> int:
 
 
 def _others_are_elsewhere(pool: NodePool, world: World) -> bool:
-    """Whether another spot pool of the kind has other subnets or zones, as with one pool per zone."""
+    """Whether another spot pool of the kind has other subnets or zones."""
     cluster = known(pool.cluster)
     return cluster is not None and len(_places(cluster, world)[known(pool.machine.gpus)]) > 1
 
@@ -100,7 +100,7 @@ def _subnets_made_together(root: str, world: World) -> Counter[str]:
 
 
 def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
-    """List other machine types for a pool's pods: the same GPUs, and at least as many vCPUs."""
+    """List other machine types for a pool's pods with the same GPUs."""
     cluster, types = known(pool.cluster), pool.machine.instance_types
     if cluster is None or isinstance(types, Unknown):
         return because(pool.cluster if cluster is None else types)
@@ -129,7 +129,7 @@ def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
 
 
 def price_caps(pool: NodePool, _world: World) -> Value[dict[str, int]]:
-    """Return the maximum hourly price of a spot pool by machine type, in thousandths; empty if not written."""
+    """Return the price caps of a spot pool by machine type, in mills."""
     caps = pool.market.price_caps
     if isinstance(caps, Unset):
         return Known({}, caps.origin)

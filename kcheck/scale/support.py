@@ -29,7 +29,7 @@ class Support(NamedTuple):
 
 
 def support(cluster: Cluster, world: World) -> Value[Support]:
-    """Return the support of a cluster's version; null without a version, or if it is newer than the table."""
+    """Return the support of a cluster's version; null if unknown."""
     table, minor = versions(cluster.cloud), control_plane.minor(cluster, world)
     if isinstance(minor, Unset):
         return computed(cluster, None)
@@ -51,7 +51,7 @@ def support(cluster: Cluster, world: World) -> Value[Support]:
 
 
 def oldest(cluster: Cluster, _world: World) -> Value[int]:
-    """Return the oldest minor version that the cloud supports, by its longest plan; null without a table."""
+    """Return the oldest minor version that the cloud supports; null without a table."""
     table = versions(cluster.cloud)
     minors = table.minors.items() if table is not None else ()
     return computed(cluster, min((n for n, of in minors if not has_come(of.extended or of.ends)), default=None))
@@ -70,7 +70,7 @@ class Ending(NamedTuple):
 
 
 def machine(pool: NodePool, world: World) -> Value[Ending]:
-    """Return the latest retirement among a pool's machine types; null if any of the types is not retired."""
+    """Return the latest retirement of a pool's machine types; null if one stays."""
     types = pool.machine.instance_types
     if known(pool.cluster) is None or isinstance(types, Unset):
         return computed(pool, None)
@@ -84,7 +84,7 @@ def machine(pool: NodePool, world: World) -> Value[Ending]:
 
 @or_unknown
 def retirement(thing: NodePool | Cluster, kind: str, name: Value[str], world: World) -> Value[Ending]:
-    """Return the retirement of the value in a cluster's or pool's setting; null without one."""
+    """Return the retirement of a setting's value; null without one."""
     cluster = known(thing.cluster) if isinstance(thing, NodePool) else thing
     if cluster is None:
         return computed(thing, None)
@@ -111,7 +111,7 @@ def _has_machines(found: Retirement, thing: NodePool | Cluster) -> bool:
 
 
 def _holds(found: Retirement, cluster: Cluster, world: World) -> bool:
-    """Whether a retirement applies to this cluster: some are limited to a version, or to Windows nodes."""
+    """Whether a retirement applies to this cluster."""
     if found.last_minor is not None:
         minor = control_plane.minor(cluster, world)
         return not isinstance(minor, Unset) and need(minor) <= found.last_minor  # none is written: a new one

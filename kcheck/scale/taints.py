@@ -1,4 +1,4 @@
-"""Taints that pods tolerate, or should tolerate, and taints that keep agents off GPU nodes."""
+"""Taints that pods tolerate or should, and those that keep agents off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kcheck.text.values import Unknown, Value, known, mapped, number
 
 
 def parts(pool: NodePool, _world: World) -> dict[str, str] | None:
-    """Return key, value and effect of the taint for NVIDIA GPU nodes; None for other GPUs."""
+    """Return key, value and effect of the taint for NVIDIA GPU nodes; else None."""
     if names.vendors(if_set(pool.machine.instance_types) or ()) != {names.VENDOR}:
         return None
     return {"key": NVIDIA, "value": "true", "effect": pool.scheduling.no_schedule}
@@ -35,7 +35,7 @@ def written(template: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
 
 
 def taint(template: PodTemplate, world: World) -> str | None:
-    """Return the taint that keeps pods off every selected node with room; None if some node takes them."""
+    """Return the taint that keeps pods off every selected node; else None."""
     own = _of_spot_nodes(template, world)
     if own:
         return own
@@ -51,7 +51,7 @@ def taint(template: PodTemplate, world: World) -> str | None:
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:
-    """Return the taint that keeps pods off the spot nodes they select; empty without one."""
+    """Return the taint that keeps pods off spot nodes; empty without one."""
     return placement.spot_taint(template) or _tainted_only(template, _selected_spot_pools(template, world))
 
 
@@ -62,12 +62,12 @@ def _selected_spot_pools(template: PodTemplate, world: World) -> list[NodePool]:
 
 
 def lacking(template: PodTemplate, world: World) -> dict[str, str] | None:
-    """Return the missing toleration, if a single taint keeps pods off the nodes they select; else None."""
+    """Return the toleration missing for a single taint; else None."""
     return toleration(_barrier(template, world))
 
 
 def toleration(taint: str) -> dict[str, str] | None:
-    """Return the toleration for a taint, `key=value:Effect`; None if its effect keeps no pods off."""
+    """Return the toleration for a taint; None if the taint keeps no pods off."""
     rest, _, effect = taint.rpartition(":")
     key, _, value = rest.partition("=")
     if effect.replace("_", "").lower() not in _EFFECTS:
@@ -79,7 +79,7 @@ def toleration(taint: str) -> dict[str, str] | None:
 
 
 def _barrier(template: PodTemplate, world: World) -> str:
-    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
+    """Return the only taint that keeps pods off; empty if there are several."""
     if _of_spot_nodes(template, world):
         return placement.spot_taint(template) or _only_taint(template, _selected_spot_pools(template, world))
     cluster = world.inventory.cluster_of.get(world.deployed.workload(template))
@@ -87,7 +87,7 @@ def _barrier(template: PodTemplate, world: World) -> str:
 
 
 def _tainted_only(template: PodTemplate, pools: list[NodePool]) -> str:
-    """Return a taint that keeps pods off, if all of some pools refuse them; else empty."""
+    """Return a taint that keeps pods off, if all of some pools refuse them."""
     found = []
     for fit in (placement.fit(template, pool) for pool in pools):
         if fit.fits or (fit.fits is None and fit.kind != "taint"):
@@ -100,7 +100,7 @@ def _tainted_only(template: PodTemplate, pools: list[NodePool]) -> str:
 
 
 def _only_taint(template: PodTemplate, pools: Iterable[NodePool]) -> str:
-    """Return the only taint that keeps pods off, as `key=value:Effect`; empty if there are several."""
+    """Return the only taint that keeps pods off; empty if there are several."""
     found = {placement.keeping(template, pool) for pool in pools if placement.fit(template, pool).kind == "taint"}
     only = found.pop() if len(found) == 1 else ()
     return only[0] if len(only) == 1 else ""
@@ -134,7 +134,7 @@ class Barred(Struct, frozen=True):
 
 
 def barred(template: PodTemplate, world: World) -> Barred | None:
-    """Find the first GPU pool whose taint keeps off an agent its nodes need; None without one."""
+    """Find the first GPU pool whose taint keeps off a needed agent; else None."""
     agent = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(agent) if agent.per_node and not agent.partial else None
     role = _role(_texts(agent), cluster.cloud) if cluster else ""
@@ -161,7 +161,7 @@ def _texts(agent: Workload) -> list[str]:
 
 
 def _role(texts: list[str], cloud: str) -> str:
-    """Return an agent's role on a cloud's GPU nodes, by its names; empty for other workloads."""
+    """Return an agent's role on GPU nodes; empty for other workloads."""
     if any(map(_OTHERS.search, texts)):
         return ""
     patterns = {FABRIC: fabric_names.plugins(cloud), **_PATTERNS}
@@ -188,7 +188,7 @@ def _needs(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
 
 
 def _has_other(pool: NodePool, agent: Workload, role: str, world: World) -> bool:
-    """Whether a pool's nodes may get an equivalent agent elsewhere: another workload, a chart, eksctl."""
+    """Whether a pool's nodes may get an equivalent agent elsewhere."""
     cluster = world.inventory.cluster_of[agent]
     here = world.deployed.on(cluster)
     charts = [name for one in here.addons if (name := known(one.name))]

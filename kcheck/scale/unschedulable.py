@@ -21,7 +21,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, known, number, sur
 
 
 class Shortage(Struct, frozen=True):
-    """Request that exceeds the largest machine in reach; amounts in the usual notation."""
+    """Request that exceeds the largest machine, in the usual notation."""
 
     resource: Annotated[str, "CPU or memory"]
     asked: Annotated[Value[str], "what one pod asks for, with its unit", "", "never null"]
@@ -44,7 +44,7 @@ class Refusal(Struct, frozen=True):
 
 
 def refusal(template: PodTemplate, world: World) -> Refusal | None:
-    """Find what the nearest pool lacks, apart from size and tolerations; None if one may take the pods."""
+    """Find what the nearest pool lacks; None if one may take the pods."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     selects = bool(sure(world.pools.bound(template).selection)) or known(template.apart) is not None
@@ -106,7 +106,7 @@ def _instead(kind: str, template: PodTemplate, pool: NodePool) -> str:
 
 
 def shortage(template: PodTemplate, world: World) -> Shortage | None:
-    """Find the request that no node of the cluster has room for; None if one has, or may have."""
+    """Find the request that no node has room for; None if one may have."""
     workload = world.deployed.workload(template)
     cluster = world.inventory.cluster_of.get(workload)
     if not (may_count(template.cpu) or may_count(template.memory)):
@@ -129,7 +129,7 @@ def shortage(template: PodTemplate, world: World) -> Shortage | None:
 
 
 def more_nodes(cluster: Cluster, world: World) -> bool:
-    """Whether something may add nodes of other kinds. Raises NotKnown if there may be other pools."""
+    """Whether something may add other nodes. Raises NotKnown for unknown pools."""
     need(first_unknown((world.pools.all_of_cluster(cluster), cluster.provisioned, world.autoscaling.tool(cluster))))
     return world.autoscaling.beyond_pools(cluster)
 

@@ -26,7 +26,7 @@ _GPUS, _MOST_GPUS = 8, 16
 
 
 class Split(Struct, frozen=True):
-    """Claim that only one node, or one pod, can mount, although pods on several nodes do."""
+    """Claim that one node or pod can mount, although several do."""
 
     name: Annotated[Value[str], "the name of the claim", "", "never null"]
     modes: Annotated[Value[tuple[str, ...]], "its access modes", "", "never null"]
@@ -37,7 +37,7 @@ class Split(Struct, frozen=True):
 
 
 def split_claim(workload: Workload, world: World) -> Split | None:
-    """Find the single-node claim that pods of a workload mount on several nodes; None without one."""
+    """Find the single-node claim that pods mount on several nodes; else None."""
     users: dict[str, list[PodTemplate]] = {}
     for template in workload.templates:
         for name in dict.fromkeys(known(one.name) for one in template.references if one.kind == _CLAIM):
@@ -82,7 +82,7 @@ def _definitions(scope: str, world: World) -> dict[tuple[str, str | None], list[
 
 
 def _claims(name: str, workload: Workload, world: World) -> list[Definition]:
-    """List the claims with a name in a workload's namespace: in its folder, else in its cluster."""
+    """List the claims with a name in a workload's namespace."""
     space, every = known(workload.namespace), _definitions(world.deployed.scope(workload), world)
     found = [one for one in every.get((_CLAIM, name), []) if known(one.namespace) == space]
     near = [one for one in found if world.deployed.folder(one) == world.deployed.folder(workload)]
@@ -116,7 +116,7 @@ def _kind(storage: str) -> bool | None:
 
 
 def _fewest_nodes(templates: list[PodTemplate], workload: Workload, world: World) -> tuple[int, bool]:
-    """Return the fewest nodes that can hold these pods of a workload, and whether more than one is certain."""
+    """Return the fewest nodes for these pods, and whether several are certain."""
     if workload.per_node:
         return need(world.sizes.of_workload(workload)), True
     counts = [need(one.count) for one in templates]

@@ -21,7 +21,7 @@ def computed(thing: Thing, value: T | None) -> Value[T]:
 
 
 def anyone(thing: Thing, found: Iterable[Value[bool]], complete: object = None) -> Value[bool]:
-    """Whether any value is true; unknown if one is unknown or the list (`complete`) may be incomplete."""
+    """Whether any value is true; unknown if one or the list is."""
     values = list(found)
     if any(isinstance(value, Known) and value.value for value in values):
         return computed(thing, value=True)
@@ -43,14 +43,14 @@ def may_count(value: Value[int]) -> bool:
 
 @once
 def runs(cluster: Cluster, patterns: frozenset[re.Pattern[str]], world: World) -> list[Value[bool]]:
-    """List, for the name of each add-on, chart and image on a cluster, whether it matches a pattern."""
+    """List whether each add-on, chart and image matches a pattern."""
     here = world.deployed.on(cluster)
     names = [addon.name for addon in here.addons] + [image.text for one in here.workloads for image in one.images]
     return [mapped(name, lambda text: any(one.search(text) for one in patterns)) for name in names]
 
 
 def is_default(thing: Thing, value: Value[object]) -> Value[bool]:
-    """Whether a value is a known default; unknown values are inputs that somebody sets."""
+    """Whether a value is a known default."""
     return computed(thing, isinstance(value, Known) and value.origin.missing is not None)
 
 

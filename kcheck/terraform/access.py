@@ -13,7 +13,7 @@ from kcheck.text.values import Answer, Datum, DatumValue, Either, Key, Known, Pa
 
 
 def attribute(target: Datum, name: str) -> Datum:
-    """Evaluate `target.name`. Raises EvaluationError if the target has no such attribute."""
+    """Evaluate `target.name`. Raises EvaluationError if there is none."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: attribute(branch, name))
@@ -44,7 +44,7 @@ def attribute(target: Datum, name: str) -> Datum:
 
 
 def each_branch(target: Either, step: Callable[[Datum], Datum]) -> Datum:
-    """Read an attribute or element (`step`) of each branch of a choice; leave out branches that lack it."""
+    """Read an attribute or element of each branch of a choice that has it."""
     branches = []
     for branch in target.branches:
         try:
@@ -78,7 +78,7 @@ def _one_of(target: Partial, found: list[Datum]) -> Datum:
 
 
 def index(target: Datum, key: Datum) -> Datum:
-    """Evaluate `target[key]`. Raises EvaluationError if the target has no such element."""
+    """Evaluate `target[key]`. Raises EvaluationError if there is none."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: index(branch, key))

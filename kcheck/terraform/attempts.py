@@ -44,7 +44,7 @@ def first(arguments: Sequence[nodes.Expression], evaluate: Evaluate) -> Datum:
 
 
 def succeeds(node: nodes.Call, evaluate: Evaluate) -> Datum:
-    """Evaluate can(): whether the argument evaluates without error. Raises EvaluationError without one argument."""
+    """Evaluate can(): whether the argument evaluates without error."""
     if len(node.arguments) != 1:
         raise EvaluationError(f"can() needs one argument, not {len(node.arguments)}")
     try:

@@ -1,4 +1,4 @@
-"""Limits for evaluating a root module, counted in steps and sizes so that results do not depend on speed."""
+"""Limits for evaluating a root module, in steps and sizes."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -36,7 +36,7 @@ class BudgetError(Exception):
 
 
 class Budget:
-    """Remaining budget of a root module; its methods raise BudgetError. `exceeded` maps places to the reason."""
+    """Remaining budget of a root module; its methods raise BudgetError."""
 
     def __init__(self) -> None:
         self.left = STEPS
@@ -73,7 +73,7 @@ class Budget:
             raise BudgetError("the number has too many digits")
 
     def read(self, arguments: list[Datum], *, deep: bool = False) -> None:
-        """Deduct the cost of reading arguments; `deep` if all their parts are converted or compared."""
+        """Deduct the cost of reading arguments, with all parts if `deep`."""
         for one in arguments:
             inner = one.value if isinstance(one, Known) else None
             if isinstance(inner, str):

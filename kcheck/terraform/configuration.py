@@ -58,7 +58,7 @@ class Configuration(Struct):
         return {name for name, block in self.variables.items() if "default" not in block.body.attributes}
 
     def undeclared(self) -> list[str]:
-        """List the variables and resources that its blocks refer to and that it does not declare."""
+        """List the variables and resources referred to but not declared."""
         owners = {kind.partition("_")[0] for kind, _ in self.resources}
         bodies = [
             block.body for table in (self.resources, self.data, self.calls, self.outputs) for block in table.values()
@@ -75,7 +75,7 @@ class Configuration(Struct):
         return list(found)
 
     def add_all(self, files: Iterable[tuple[str, nodes.File]]) -> None:
-        """Add `.tf` files by name; override files come last and change earlier declarations."""
+        """Add `.tf` files by name, override files last."""
         for name, file in sorted(files, key=lambda one: _is_override(one[0])):
             self.add(file, override=_is_override(name))
 
@@ -121,7 +121,7 @@ def _is_override(name: str) -> bool:
 
 
 def _merge(base: nodes.Block, override: nodes.Block) -> None:
-    """Merge an override block: attributes replace attributes, nested blocks replace all blocks of their type."""
+    """Merge an override block into a block."""
     base.body.attributes.update(override.body.attributes)
     replaced = {block.type for block in override.body.blocks}
     base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks

@@ -1,4 +1,4 @@
-"""Convert and compare values, and make sets, by the rules of Terraform's type system (cty)."""
+"""Convert and compare values by the rules of Terraform's types (cty)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -76,7 +76,7 @@ def unify(items: Sequence[Datum]) -> list[Datum]:
 
 
 def convert(datum: Datum, want: Type) -> Datum:
-    """Convert a value to a type; unknown values stay unchanged. Raises EvaluationError if it cannot be converted."""
+    """Convert a value to a type. Raises EvaluationError if impossible."""
     if isinstance(datum, Unknown):
         return datum
     found = type_rules.converted(type_rules.type_of(datum), want)
@@ -168,7 +168,7 @@ def identity(datum: Datum) -> str:
 
 
 def order_text(datum: Datum) -> str:
-    """Return the sort text of a compound element, as Terraform orders sets (cty/set_internals.go)."""
+    """Return the sort text of an element, as Terraform orders sets."""
     if isinstance(datum, Unknown):
         return "?"
     value = datum.value
@@ -225,7 +225,7 @@ def sort_key(datum: Datum) -> tuple[int, object]:
 
 
 def to_set(items: Sequence[Datum]) -> SetData:
-    """Make a set in Terraform's order, with unknown values once per symbol, or raise EvaluationError."""
+    """Make a set in Terraform's order, or raise EvaluationError."""
     types = (type_rules.type_of(Known(tuple(items), Origin(()))), Type("set", (DYNAMIC,)))
     found = type_rules.converted(*types)
     if found is None:

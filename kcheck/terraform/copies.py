@@ -131,7 +131,7 @@ class Copies:
                     yield key, (source, folder)
 
     def read(self, path: str, top: str) -> Configuration | None:
-        """Read the declarations of a copy; None without Terraform files or outside the top folder."""
+        """Read the declarations of a copy; None without Terraform files."""
         real = system.real_path(path)
         if real not in self._read:
             self._read[real] = self._configuration(os.path.normpath(path), top)
@@ -193,7 +193,7 @@ def origin(config: bytes) -> Address | None:
 
 
 def revision(folder: str) -> str:
-    """Return the commit recorded in git's own files; empty without one. No program is run."""
+    """Return the commit recorded in git's files; empty without one."""
     git = os.path.join(folder, ".git")
     head = _text(os.path.join(git, "HEAD")).strip()
     if not head.startswith("ref: refs/"):
@@ -215,7 +215,7 @@ def _text(path: str, most: int = _REFERENCES) -> str:
 
 
 def remote(folder: str) -> str:
-    """Return the path of the URL that a repository was cloned from, without its host; empty if unknown."""
+    """Return the path of a clone's URL without host; empty if unknown."""
     address = origin(_text(os.path.join(folder, ".git", "config"), CONFIG).encode())
     return address.path if address else ""
 

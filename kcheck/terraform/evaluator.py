@@ -50,7 +50,7 @@ def value_of(expression: nodes.Expression, scope: Scope) -> Datum:
 
 
 def _part(expression: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate a subexpression; an error makes only this value unknown, except in a strict scope."""
+    """Evaluate a subexpression; an error makes only this value unknown."""
     if scope.strict:
         return value_of(expression, scope)
     try:
@@ -150,7 +150,7 @@ def _tuple(node: nodes.Tuple, scope: Scope) -> Datum:
 
 
 def _object(node: nodes.Object, scope: Scope) -> Datum:
-    """Evaluate an object; the last of equal keys wins, an unknown key counts as different."""
+    """Evaluate an object; the last of equal keys wins."""
     result = Gathering(_here(node))
     for key, value in node.entries:
         result.add(_part(key, scope), _part(value, scope))
@@ -168,7 +168,7 @@ def _variable(node: nodes.Variable, scope: Scope, *, alone: bool = True) -> Datu
 
 
 def _reference(node: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate a chain of attribute and index steps and add its place to the value's origin."""
+    """Evaluate a chain of attribute and index steps."""
     value = _passed_on(_steps(node, scope), node.span)
     return scope.budget.hold(value) if type(value) is Either else value  # a choice of choices grows
 
@@ -343,7 +343,7 @@ def _steps_of_round(loop: Span) -> int:
 
 
 def rounds(node: nodes.For, scope: Scope) -> Iterator[tuple[Scope, Unknown | None]]:
-    """Yield the scope of each round of a loop, with a reason if uncertain, or raise EvaluationError."""
+    """Yield the scope of each round of a loop, or raise EvaluationError."""
     collection = value_of(node.collection, scope)
     steps = _steps_of_round(node.span)
     for entry in entries_of(collection):

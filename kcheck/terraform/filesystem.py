@@ -1,4 +1,4 @@
-"""Functions and data sources that read files of the repository, fill templates or compute file digests."""
+"""Functions and data sources that read files of the repository."""
 
 import base64
 import os
@@ -34,7 +34,7 @@ class OutsideError(Exception):
 
 
 class Files(NamedTuple):
-    """Files that a root module may read, within its repository; paths are relative to its `folder`.
+    """Files that a root module may read, within its repository.
 
     `template` parses a file as a template, once; files that are read are added to those `asked`.
     """
@@ -60,7 +60,7 @@ class Files(NamedTuple):
         return found
 
     def names(self, path: str) -> list[str]:
-        """List all files below a folder, relative to it; raise OutsideError if there are too many, or outside."""
+        """List all files below a folder; raise OutsideError if outside or too many."""
         top = self._path(path)
         found = []
         for name in self.tree.disk.walk(top):
@@ -202,7 +202,7 @@ _ARCHIVES = frozenset({"cloudinit_config", "template_cloudinit_config"})
 
 
 def rendered_data_source(kind: str, record: BlockRecord, files: Files) -> Datum | None:
-    """Return the `rendered` attribute of a data source as far as its texts are known; None for other types."""
+    """Return the `rendered` attribute of a data source; None for other types."""
     if kind == "template_file":
         return _template_file(record, files)
     if kind in _ARCHIVES:

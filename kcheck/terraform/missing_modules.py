@@ -1,4 +1,4 @@
-"""Modules without their code: skeletons of published modules, and stand-ins guessed from names and arguments.
+"""Modules without their code: skeletons and stand-ins.
 
 `profiles/modules.yaml` lists the skeletons. A matching one wins over a downloaded copy, so that results are equal with
 and without `.terraform/`. `profiles/unread.yaml` has the words and arguments that identify other modules. A stand-in is
@@ -38,7 +38,7 @@ _REPOSITORY = regex(r"github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?(//[^?]*)?(?:\?
 def find(
     source: str, constraint: str, inputs: Set[str], locked: Callable[[], dict[str, str]]
 ) -> Configuration | str | None:
-    """Find the skeleton of a call, or why there is none; None for other kinds of sources."""
+    """Find the skeleton of a call, or why there is none."""
     registry, repository = _REGISTRY.fullmatch(source), _REPOSITORY.search(canonical(source))
     module = _published_as(canonical(source))
     if module is None and repository is not None and repository[1].lower() in _whole():
@@ -62,7 +62,7 @@ def _published_as(source: str) -> ModuleEntry | None:
 
 
 def copy_of(configuration: Configuration) -> Configuration | None:
-    """Find the skeleton of the module that a folder without calls of it copies, recognised by its variables."""
+    """Find the skeleton of the module that a folder copies, by its variables."""
     declared = configuration.variables.keys()
     for module in profiles.modules().values():
         if module["declares"] and all(name in declared for name in module["declares"]):
@@ -94,7 +94,7 @@ def _best(skeletons: Iterable[SkeletonEntry], inputs: Set[str]) -> Configuration
 def load(
     path: str, defaults: tuple[tuple[str, object], ...] = (), lacks: frozenset[str] = frozenset()
 ) -> Configuration:
-    """Load a skeleton by its path in `profiles/`; it overrides `all.tf`, which its versions share."""
+    """Load a skeleton by its path in `profiles/`, over a shared `all.tf`."""
     source, shared = _skeleton(path), f"{os.path.dirname(path)}/all.tf"
     origin = Origin((source.span(0, 0),))
     values = {name: wrap(value, origin) for name, value in defaults}
@@ -122,7 +122,7 @@ def _index() -> dict[str, ModuleEntry]:
 
 @cache
 def _whole() -> frozenset[str]:
-    """List repositories of published modules of which kcheck has a skeleton for each cluster module."""
+    """List repositories with a skeleton for each cluster module."""
     return frozenset(entry["repository"].lower() for entry in profiles.modules().values() if entry.get("whole"))
 
 
@@ -152,7 +152,7 @@ _WORD = regex(r"[a-z0-9]+")
 
 
 def may_make(block: nodes.Block, source: str) -> str:
-    """Guess from its names what a module creates: `clusters`, `node pools`, `networks` or nothing."""
+    """Guess from its names what a module creates."""
     words, given = _words(block, source), _given(block)
     if _is_ignored(words):
         return ""
@@ -167,7 +167,7 @@ def may_make(block: nodes.Block, source: str) -> str:
 
 
 def skipped(roots: Iterable[Module], clusters: tuple[str, ...]) -> Iterator[Skipped]:
-    """Yield unread modules that may create clusters, pools or, beside `clusters` or others, networks, once a source."""
+    """Yield unread modules that may create what is wanted, once a source."""
     found: dict[str, tuple[str, nodes.Block, bool]] = {}
     for root in roots:
         for _caller, block, told in root.unread():
@@ -226,7 +226,7 @@ def _words(block: nodes.Block, source: str) -> set[str]:
 
 
 def _words_of(source: str) -> set[str]:
-    """List the words in a source's repository name and folder; none for relative paths."""
+    """List the words in a source's repository name and folder."""
     address = parse_address(source)
     if address is None:
         return set()

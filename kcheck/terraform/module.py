@@ -92,7 +92,7 @@ class Module:
 
     @property
     def is_library(self) -> bool:
-        """Whether a root looks like a library module: no provider of a cloud, variables without values."""
+        """Whether a root looks like a library module."""
         own = self.configuration
         clouds = [one for one in own.providers if one.labels[:1] not in _IN_CLUSTERS]
         return not clouds and isinstance(self.inputs, dict) and not self.inputs and bool(own.needed)
@@ -149,7 +149,7 @@ class Module:
         return given
 
     def _default_origin(self, call: nodes.Block, name: str) -> Origin:
-        """Return where a value would be written in the user's call, if the module has the variable."""
+        """Return where a value would be written in the user's call."""
         fixed = call.header.source.bundled or name in self.configuration.lacks
         return Origin(
             (self.scope.place or call.header,), missing=None if fixed else Missing(call.span, (*call.below, name))
@@ -274,7 +274,7 @@ class Module:
         return map_instances(expand(block, address, self.scope), build)
 
     def left_out(self, types: Set[str]) -> Iterator[tuple[Module, nodes.Block, str]]:
-        """Yield resource blocks of some types, and calls of modules with them, that have no instance."""
+        """Yield resource blocks, and calls of modules with them, without instance."""
         for module in self.all():
             own = module.configuration
             for (kind, name), block in own.resources.items():
@@ -298,7 +298,7 @@ class Module:
         return value
 
     def unread(self) -> Iterator[tuple[Module, nodes.Block, bool]]:
-        """Yield calls of unread modules with their callers, and whether their arguments were read."""
+        """Yield calls of unread modules, and whether arguments were read."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 value = module.call(name)
@@ -309,7 +309,7 @@ class Module:
                     yield module, block, True
 
     def calls_of_others(self) -> Iterator[tuple[Instance, list[str]]]:
-        """Yield calls of published modules, each with the arguments kcheck does not read: all, without a skeleton."""
+        """Yield calls of published modules with the arguments not read."""
         for module in self.all():
             for name, block in module.configuration.calls.items():
                 found = module.call(name)

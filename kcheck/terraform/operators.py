@@ -1,4 +1,4 @@
-"""Operators with HCL's rules: numbers of 512 bits; one side can decide `&&` and `||`."""
+"""Operators with HCL's rules and numbers of 512 bits."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -29,7 +29,7 @@ def logic(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
 
 
 def operate(operator: str, left: Datum, right: Datum, origin: Origin) -> Datum:
-    """Evaluate an operation with two sides. Raises EvaluationError if Terraform would refuse it."""
+    """Evaluate an operation with two sides, or raise EvaluationError."""
     if operator in ("==", "!="):
         same = convert.equal(left, right)
         if same is None:
@@ -102,14 +102,14 @@ _COMPARISONS: dict[str, Callable[[int | Fraction, int | Fraction], bool]] = {"<"
 
 
 def common_symbol(yes: Datum, no: Datum) -> Symbol | None:
-    """Return the identity common to both branches: `cond ? x.id : null` is x or nothing."""
+    """Return the identity common to both branches, which may be null."""
     symbols = {value.symbol for value in (yes, no) if isinstance(value, Unknown)}
     empty = all(isinstance(value, Unknown) or value.value is None for value in (yes, no))
     return symbols.pop() if empty and len(symbols) == 1 else None
 
 
 def alike(value: Datum, wanted: Type) -> Datum:
-    """Convert the chosen branch of a conditional to a type that fits both, or raise EvaluationError."""
+    """Convert the chosen branch to a type that fits both."""
     own = type_rules.type_of(value)
     if own == ANYTHING or wanted in (own, DYNAMIC, ANYTHING):
         return value

@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 
 def either(reason: str, origin: Origin | None, branches: Iterable[Datum], symbol: Symbol | None = None) -> Datum:
-    """Make a choice of values; a single value stays itself, too many become a plain Unknown.
+    """Make a choice of values; a single value stays itself.
 
     A single branch that may fail, such as an element at an unknown index, stays a choice so that `try` sees it.
     """
@@ -80,7 +80,7 @@ def settled(datum: Datum, origin: Origin) -> Datum:
 
 
 def entries_of(collection: Datum) -> Iterator[Entry]:
-    """Yield the certain and possible elements, one for all of an unknown collection, or raise EvaluationError."""
+    """Yield the certain and possible elements, or raise EvaluationError."""
     if isinstance(collection, Partial):
         for some in (collection.part, collection.rest):
             for entry in _entries(some, collection.origin):

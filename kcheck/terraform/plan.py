@@ -1,4 +1,4 @@
-"""Plans (`terraform show -json`) as root modules: planned resources, linked by references."""
+"""Plans (`terraform show -json`) as root modules."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class _Planned(Instance):
     def _merged(
         self, name: str, node: json.Node | None, unknown: object, secret: list[object], code: object
     ) -> Datum | None:
-        """Combine a planned value with its unknown parts; what the provider will choose counts as absent."""
+        """Combine a planned value with its unknown parts."""
         if any(part is True for part in secret):
             known = Known(None, Origin((node.span if node else self.span,)))
             return concealed(known, f"{self.address}.{name} is sensitive")
@@ -233,7 +233,7 @@ def _without_indexes(address: str) -> str:
 
 
 def part(whole: Json, name: str, kind: type[T]) -> T:
-    """Return a member of an object, empty if absent; raise ValueError for another type."""
+    """Return a member of an object; raise ValueError for another type."""
     found = whole.get(name)
     if found is None:
         return kind()
@@ -327,7 +327,7 @@ class _Links:
         return self._resource(module, own).get("expressions")
 
     def settled(self, code: object, module: str, own: str, seen: _Seen = frozenset()) -> bool:
-        """Whether an expression is known before apply; one with locals, which no plan has, is not."""
+        """Whether an expression is known before apply."""
         if not isinstance(code, dict):
             return False
         references = _references_of(code)

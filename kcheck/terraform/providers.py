@@ -41,7 +41,7 @@ def _module_of(instance: Instance, root: Module) -> Module:
 
 
 def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...]:
-    """Translate provider names into the caller's: by its `providers` map, else names without an alias stay."""
+    """Translate provider names into the caller's."""
     entry = call.body.attributes.get("providers") if call is not None else None
     if entry is None:
         return tuple(name for name in wanted if "." not in name)
@@ -52,14 +52,14 @@ def _passed(wanted: tuple[str, ...], call: nodes.Block | None) -> tuple[str, ...
 
 
 def _named(node: nodes.Expression) -> str:
-    """Return the name or text of an expression, such as `aws.west`; empty for other expressions."""
+    """Return the name or text of an expression, such as `aws.west`; else empty."""
     if isinstance(node, nodes.GetAttr):
         return f"{_named(node.target)}.{node.name}"
     return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""
 
 
 def _is_proxy(provider: nodes.Block) -> bool:
-    """Whether a provider block in a called module only declares that its caller passes one."""
+    """Whether a provider block only declares that its caller passes one."""
     return not provider.body.blocks and provider.body.attributes.keys() <= {"alias", "version"}
 
 
@@ -74,7 +74,7 @@ _OLD = versions.parse("< 3.0") or versions.ANY
 
 
 def pinned_versions(root: Module) -> Mapping[str, Range]:
-    """Return allowed provider versions of a root; providers without constraints are missing."""
+    """Return the allowed provider versions of a root, where constrained."""
     old = any(module.configuration.old for module in root.all())
     result: dict[str, Range] = {kind.partition("_")[0]: _OLD for kind in root.kinds()} if old else {}
     wanted = [pair for module in root.all() for pair in _required(module)]

@@ -1,4 +1,4 @@
-"""Joins roots by `data "terraform_remote_state"`: its outputs come from the root that writes the state.
+"""Joins roots by `data "terraform_remote_state"`.
 
 https://developer.hashicorp.com/terraform/language/state/remote-state-data
 """
@@ -47,7 +47,7 @@ class States:
         self._parts = {root: {root.configuration.folder: root} for root in roots}
 
     def join(self) -> list[Module]:
-        """Let roots read each other's states, and return those that are still roots of their own.
+        """Let roots read each other's states; return those that stay roots.
 
         A root without clusters becomes a part of each root that reads its state. A root that reads the state of a
         single cluster becomes a part of that cluster's root.
@@ -67,7 +67,7 @@ class States:
         return not self._clusters.isdisjoint(root.kinds())
 
     def _find(self, reader: Module, top: Module, instance: Instance) -> Module | None:
-        """Find the one root whose state a data source reads, as a part of `top`; else None."""
+        """Find the one root whose state a data source reads; else None."""
         config = members(instance.entry("config"))
         asked = _identity(_text(instance.entry("backend")), config | members(config.get("workspaces")), reader)
         wanted = _text(instance.entry("workspace")) or top.environment
@@ -85,7 +85,7 @@ class States:
         return parts.get(folder)
 
     def _add(self, root: Module, top: Module, address: str, name: str = "") -> None:
-        """Add a root as a part of another one, in the environment `name`, else in that of the other root."""
+        """Add a root as a part of another one, in an environment."""
         root = self._bound(root, name or top.environment)
         own, inputs, workspace = root.configuration, root.inputs, root.workspace
         part = Module(own, inputs, root.host, address=address, environment=root.environment, workspace=workspace)
@@ -95,7 +95,7 @@ class States:
 
 
 def _written(root: Module, beside: Callable[[str], list[tuple[str, Body]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the states that a root writes by environment, with backend files `beside` it; none without a backend."""
+    """Yield the states that a root writes, by environment."""
     if not root.configuration.backends:
         yield "", _identity("local", {}, root)
         return
@@ -114,7 +114,7 @@ def _values(body: Body, root: Module) -> dict[str, Datum]:
 
 
 def _beside(folder: str, folders: set[str], loader: Loader) -> Iterator[tuple[str, Body]]:
-    """Yield the files for `-backend-config` beside a root, each with the environment it is named after.
+    """Yield the files for `-backend-config` beside a root, by environment.
 
     https://developer.hashicorp.com/terraform/language/backend#partial-configuration
     """

@@ -1,4 +1,4 @@
-"""Instances of resource blocks: expand count and for_each, read nested and dynamic blocks."""
+"""Instances of resource blocks, with count, for_each and nested blocks."""
 
 import re
 from _thread import get_ident  # threading takes 3 ms to import
@@ -102,7 +102,7 @@ class BlockRecord:
         return dict.fromkeys((*self.block.body.attributes, *kinds))
 
     def absent(self, path: tuple[str, ...]) -> Origin:
-        """Return the origin of an unset attribute; skeletons and other forms of code give only its name."""
+        """Return the origin of an unset attribute."""
         block = self._dynamic(path[0]) if path else None
         if self.block.span.source.bundled or self.block.span.source.derived:
             switch, name = _inputs(block, path[-1]) if block is not None else ("", "")
@@ -115,7 +115,7 @@ class BlockRecord:
         return next((block for block in self.block.body.all("dynamic") if block.labels == (kind,)), None)
 
     def made_from(self, kind: str) -> Datum | None:
-        """Evaluate the collection behind a `dynamic` block; None unless its content only copies members of elements."""
+        """Evaluate the collection behind a simple `dynamic` block; else None."""
         block = self._dynamic(kind)
         content = next(iter(block.body.all("content")), None) if block is not None else None
         if block is None or content is None or "for_each" not in block.body.attributes:
@@ -160,7 +160,7 @@ class BlockRecord:
         return Unknown(f"{self.address}.{name} is only known after apply", origin, Symbol(self.address, name))
 
     def _listed(self, name: str, given: Datum | None, count: Datum | None) -> Datum | None:
-        """Return a list that the provider selects from another one; None if its length is unknown."""
+        """Return a list that the provider selects from another; None if too long."""
         origin, reason = Origin((self.span,)), f"{self.address}.{name} is only known after apply"
         items = known(given) if isinstance(given, Known) else None
         number = known(count) if isinstance(count, Known) else None
@@ -177,7 +177,7 @@ class BlockRecord:
 
 
 class Instance(BlockRecord):
-    """Instance of a resource; `doubt`: why it may not exist or is several; `optional`: it exists or not."""
+    """Instance of a resource; `doubt` says why it may not exist."""
 
     def __init__(
         self, block: nodes.Block, scope: Scope, address: str, doubt: str = "", *, optional: bool = False
@@ -189,7 +189,7 @@ class Instance(BlockRecord):
 
     @property
     def complete(self) -> bool:
-        """Whether all its attributes are in the code: a skeleton has only those kcheck needs."""
+        """Whether all its attributes are in the code."""
         return not self.block.header.source.bundled
 
 
@@ -201,7 +201,7 @@ _MINOR = regex(r"1\.\d\d")
 
 
 def echo(instance: Instance, name: str) -> Datum | None:
-    """Return the query argument that a data source returns; None if only the cloud knows the attribute."""
+    """Return the query argument that a data source returns; else None."""
     if name in _LATEST:
         prefix = instance.entry("version_prefix") or Known("", Origin(()))
         minor = _MINOR.match(str(known(prefix)))
@@ -284,7 +284,7 @@ def expand(block: nodes.Block, address: str, scope: Scope) -> Datum:
 
 
 def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unknown | None:
-    """Deduct copies of a block from the budget; return the reason if there are too many, else None."""
+    """Deduct copies of a block; return the reason if there are too many."""
     try:
         scope.budget.copy(int(number), _COPY + (block.span.end - block.span.start >> 4))
     except BudgetError as error:
@@ -293,7 +293,7 @@ def _too_many(number: int | Fraction, block: nodes.Block, scope: Scope) -> Unkno
 
 
 def _named(collection: Datum) -> list[Entry]:
-    """List the elements of `for_each` by their keys. Raises EvaluationError if a key is no text."""
+    """List the elements of `for_each`. Raises EvaluationError if a key is no text."""
     found = list(entries_of(collection))
     if not is_map(collection) and type(collection) is not Unknown:
         found = [entry._replace(key=entry.item) for entry in found]
@@ -343,7 +343,7 @@ _SWITCH = regex(r"var\.(\w+) \?")
 
 
 def _inputs(block: nodes.Block, name: str) -> tuple[str, str]:
-    """List the inputs of a skeleton that create a `dynamic` block and set an attribute in it; empty if none."""
+    """List the inputs that create a `dynamic` block and set its attribute."""
     content = next(iter(block.body.all("content")), block).body.attributes.get(name)
     switch = _SWITCH.match(block.body.attributes["for_each"].value_span.text)
     value = content.value_span.text.removeprefix("var.") if content is not None else ""

@@ -48,7 +48,7 @@ class Loader:
         self._copies = Copies(tree, config.module_dirs, self.parse)
 
     def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
-        """Make root modules from another tool's files, with distinct names within a folder."""
+        """Make root modules from another tool's files, with distinct names."""
         found = list(blueprints)
         folders = Counter(own.folder for _, own in found) + Counter(folder.path for folder in self.tree.folders)
         return [
@@ -93,7 +93,7 @@ class Loader:
         return self._joined(roots, found) if reads else roots
 
     def _is_fragment(self, configuration: Configuration, clusters: tuple[str, ...]) -> bool:
-        """Whether a folder refers to names that it does not declare, as one that others copy; record it as skipped."""
+        """Whether a folder refers to names it does not declare; record it."""
         own = [".".join(key) for key in configuration.resources if clusters and key[0].startswith(clusters)]
         if not own or configuration.has_settings or configuration.gap:
             return False
@@ -127,7 +127,7 @@ class Loader:
     def _root(
         self, configuration: Configuration, environment: Environment | None = None, names: list[str] | None = None
     ) -> Module:
-        """Bind a root module in its workspace; `names` are its workspaces, if already known."""
+        """Bind a root module in its workspace; `names` are its workspaces."""
         environment = environment or Environment(configuration.folder)
         files = [self.variables.file(path) for path in environment.var_files]
         chosen = environment.workspace or self.config.workspace
@@ -143,7 +143,7 @@ class Loader:
     def _each(
         self, configuration: Configuration, beside: Sequence[Environment], clusters: tuple[str, ...]
     ) -> list[Module]:
-        """Bind a root once per workspace if the code names a few, else once per environment beside it."""
+        """Bind a root once per workspace, else once per environment."""
         names = [] if self.config.workspace else self._known_workspaces(configuration)
         given = [name for name in names if self.variables.is_given(name)]
         if len(given) == 1:
@@ -243,7 +243,7 @@ class Loader:
         return missing_modules.copy_of(configuration) or configuration
 
     def _find(self, module: Module, block: nodes.Block) -> Configuration | str:
-        """Find a called module: a folder of the tree, a skeleton, a copy or a stand-in, else say why not."""
+        """Find a called module, or return why there is none."""
         source = _text(block, "source")
         if source is None:
             return "its source is not a literal string"
@@ -297,7 +297,7 @@ def _fragments(folders: Sequence[Folder]) -> Iterator[Folder]:
 
 
 def _local(configuration: Configuration, block: nodes.Block) -> str | None:
-    """Return the folder of a module call whose source is a path; None for other sources."""
+    """Return the folder of a module call whose source is a path; else None."""
     source = _text(block, "source")
     if source is not None and (source.startswith(("./", "../")) or source in (".", "..")):
         return os.path.normpath(os.path.join(configuration.folder, source))

@@ -1,4 +1,4 @@
-"""Names available to expressions, evaluated once and lazily; circular references are reported."""
+"""Names available to expressions, evaluated once and lazily."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def circular(name: str) -> str:
 
 
 class Names:
-    """`var`, `local`, `module`, `data` or a resource type: attributes evaluated once, lazily."""
+    """Names of one kind, such as `var` or `local`, evaluated once."""
 
     def __init__(self, find: Callable[[str], Datum | None], prefix: str) -> None:
         self._find = find
@@ -99,7 +99,7 @@ WORKSPACE = Symbol("terraform", "workspace")
 
 
 def unchosen_workspace(names: Iterable[str] = ()) -> Unknown:
-    """Return the unknown `terraform.workspace`; `names` are the workspaces in the code."""
+    """Return the unknown `terraform.workspace`, one of `names`."""
     known = ", ".join(names)
     return Unknown(
         f"terraform.workspace has no value; set --workspace NAME{f' ({known})' if known else ''}", None, WORKSPACE

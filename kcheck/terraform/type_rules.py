@@ -1,4 +1,4 @@
-"""Types of values and of failing expressions, by the rules of Terraform's type system (cty)."""
+"""Types of values and failing expressions, by Terraform's rules (cty)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -171,7 +171,7 @@ def converted(have: Type, want: Type) -> Type | None:
 
 
 def _collected(parts: tuple[Type, ...], want: Type) -> Type | None:
-    """Return the element type when a tuple or object becomes a collection; None if it cannot."""
+    """Return the element type of a tuple as a collection; else None."""
     element: Type | None = want.element
     if not parts:
         return _bare(want.element)
@@ -216,7 +216,7 @@ _ARITHMETIC = frozenset("+-*/%")
 
 
 def despite(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Datum]) -> Type:
-    """Return the type of an expression that may fail, such as the unused branch of a conditional."""
+    """Return the type of an expression that may fail."""
     with suppress(EvaluationError):
         return type_of(evaluate(node))
     with suppress(EvaluationError):  # of a key
@@ -253,7 +253,7 @@ def _of_failed(node: nodes.Expression, evaluate: Callable[[nodes.Expression], Da
 
 
 def of_step(node: nodes.Expression, element: Type) -> Type:
-    """Return the element type of a splat over a type; raise EvaluationError if it has no such part."""
+    """Return the element type of a splat; raise EvaluationError without one."""
     if isinstance(node, nodes.Element):
         return element
     if isinstance(node, nodes.Splat):

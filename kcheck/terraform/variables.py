@@ -1,4 +1,4 @@
-"""Values given to root module variables, by files, flags and, on request, the environment.
+"""Values given to root module variables, by files and flags.
 
 A variable without one becomes Unknown in module.py. Variable files beside a root or below it are its environments;
 some are named like its workspaces. `validation` blocks are applied to values that a fix would write.
@@ -60,7 +60,7 @@ class Variables:
         }
 
     def file(self, path: str) -> Source:
-        """Read a variable file that the user names. Raises ConfigError if there is no such file."""
+        """Read a variable file. Raises ConfigError if there is no such file."""
         source = self.tree.source(path)
         if source is None:
             why = next((f"it is {one.reason}" for one in self.tree.skipped if one.path == display_path(path)), "")
@@ -68,7 +68,7 @@ class Variables:
         return source
 
     def values_for(self, configuration: Configuration, more: Iterable[Source] = ()) -> dict[str, Datum]:
-        """Return the values of a root's variables, in Terraform's order: the last one wins."""
+        """Return the values of a root's variables, in Terraform's order."""
         folder = self.tree.folder(configuration.folder)
         own: dict[str, Source | str] = {os.path.basename(path): path for path in folder.unread} if folder else {}
         own |= {folder.name(source): source for source in folder.variables} if folder else {}
@@ -87,7 +87,7 @@ class Variables:
         return configuration.needed - self.values_for(configuration).keys()
 
     def check(self, configurations: Iterable[Configuration]) -> None:
-        """Check that some root declares each variable of the flags. Raises ConfigError if no root declares one."""
+        """Check that some root declares each variable, or raise ConfigError."""
         declared = {name for configuration in configurations for name in configuration.variables}
         for name in self._flags:
             if name not in declared:
@@ -167,7 +167,7 @@ class Variables:
 
 
 def _labels(path: str) -> list[str]:
-    """List the possible names of a tfvars file: the parts of its own name, then its folder's."""
+    """List the possible names of a tfvars file."""
     parts = os.path.basename(path).removesuffix(".json").removesuffix(".tfvars").removesuffix(".auto").split(".")
     names = [part for part in parts if part != "terraform"]
     return [*names, os.path.basename(os.path.dirname(path))]
@@ -186,7 +186,7 @@ _NO_ENVIRONMENT = regex(
 
 
 def environments(configurations: Iterable[Configuration], variables: Variables) -> dict[str, list[Environment]]:
-    """Find the environments of each root: one for each variable file that sets its variables.
+    """Find the environments of each root: its variable files.
 
     Shared variable files are part of every environment. A root with automatic variable files may be one by itself.
     """
@@ -204,7 +204,7 @@ def _has_own_file(folder: str, tree: Tree) -> bool:
 
 
 def _own_variable_files(roots: dict[str, Configuration], variables: Variables) -> dict[str, dict[str, set[str]]]:
-    """Map each root to its variable files and the names they set; files below the root win."""
+    """Map each root to its variable files and the names they set."""
     tree = variables.tree
     result: dict[str, dict[str, set[str]]] = {}
     for path in tree.variables:
@@ -220,7 +220,7 @@ def _own_variable_files(roots: dict[str, Configuration], variables: Variables) -
 
 
 def _nearest(path: str, names: set[str], roots: dict[str, Configuration]) -> list[str]:
-    """List the roots nearest to a variable file, among those that declare most of its variables."""
+    """List the roots nearest to a variable file that declare its variables."""
     declared = {folder: len(names & root.variables.keys()) for folder, root in roots.items()}
     whole = [folder for folder, count in declared.items() if names and count == len(names)]
     fitting = whole or [folder for folder, count in declared.items() if names and 2 * count >= len(names)]
@@ -287,7 +287,7 @@ class Validations:
                         self._users.setdefault(place, []).append((module, name))
 
     def refusing(self, values: Mapping[Place, Data]) -> tuple[str, Place] | None:
-        """Find a variable that rejects one of the new values, and its place; None without one."""
+        """Find a variable that rejects one of the new values; else None."""
         for place in values:
             for module, name in self._users.get(place, ()):
                 if _refuses(module, name, values):

@@ -1,4 +1,4 @@
-"""Find the workspaces of a root module: keys, literals and files chosen by `terraform.workspace`."""
+"""Find the workspaces of a root module in its code."""
 
 import os
 import re
@@ -33,7 +33,7 @@ _FALLBACK = frozenset({"try", "can", "fileexists"})
 
 
 def known_to(root: Module) -> list[str]:
-    """List the workspace names that all indexed maps know, sorted; `default` stands for all others."""
+    """List the workspace names that all indexed maps know, sorted."""
     finder = _Finder(root.files)
     seen = set()
     for module in root.all():

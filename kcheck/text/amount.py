@@ -8,7 +8,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, because
 
 
 class Amount(Struct, frozen=True):
-    """A number from `low` to `high`, which is None without an upper bound; `why` explains different bounds.
+    """A number from `low` to `high`; `why` explains different bounds.
 
     `origin` is where the number comes from, if not from the object it describes.
     """
@@ -50,7 +50,7 @@ class Amount(Struct, frozen=True):
         return False if other.high is not None and self.low >= other.high else None
 
     def value(self, origin: Origin) -> Value[int]:
-        """Return the number as a value, with this origin by default; Unknown if it is not exact."""
+        """Return the number as a value; Unknown if it is not exact."""
         if self.exact is not None:
             return Known(self.low, self.origin or origin)
         why, ends = self.why or Unknown(""), None if self.is_open else (self.low, self.high)
@@ -58,7 +58,7 @@ class Amount(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        """The number for a column: 120, 100-140, or 100+ without an upper bound; ? if nothing is known."""
+        """The number for a column: 120, 100-140, 100+ or ?."""
         if self.exact is not None:
             return f"{self.low:,}"
         if self.high is None:

@@ -27,7 +27,7 @@ COMPILED = os.path.join(_WHEEL, "compiled")
 
 
 def load(path: str, document: int = 0) -> Any:
-    """Load one document of a bundled YAML file as plain data, dates as text, or a JSON file."""
+    """Load one document of a bundled YAML or JSON file as plain data."""
     documents = compiled(path[len(ROOT) + 1 :]) if path.startswith(ROOT) else None
     if documents is not None:
         return documents[document] if document < len(documents) else {}
@@ -55,7 +55,7 @@ def _plain(node: Node, parser: SafeLoader) -> object:
 
 @cache
 def loader() -> type[SafeLoader]:
-    """Return PyYAML's safe loader, in C if available, without dates: MessagePack has none."""
+    """Return PyYAML's safe loader, in C if available, without dates."""
     import yaml
 
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -67,7 +67,7 @@ def loader() -> type[SafeLoader]:
 
 
 def compiled(name: str, kind: object = None) -> Any:
-    """Load compiled data of the wheel by name, as `kind`; None in a checkout, or if unreadable."""
+    """Load compiled data of the wheel by name; None in a checkout."""
     try:
         with open(os.path.join(COMPILED, f"{name}.msgpack"), "rb") as file:
             return unpacked(file.read(), kind)

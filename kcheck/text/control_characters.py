@@ -24,7 +24,7 @@ _COMMAND = regex(r"\A(\s*):(?=:)|#(?=#\w*\[)")
 
 
 def visible(text: str) -> str:
-    """Format text as one line, with escapes for CI commands and for characters that act or are invisible."""
+    """Format text as one line, with invisible characters escaped."""
     text = escaped(text)
     if "::" not in text and "##" not in text:
         return text
@@ -37,7 +37,7 @@ def visible_lines(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape characters that act or are invisible, in a text that does not begin a line."""
+    """Escape characters that act or are invisible."""
     return text if text.isprintable() else HIDDEN.sub(lambda match: match[1] or escape(match[0]), text)
 
 

@@ -15,7 +15,7 @@ from kcheck.text.values import Datum, Elements, Key, Known
 
 
 class Type(Struct, frozen=True):
-    """A type: of a single value, a collection with one part, or a structure with several.
+    """A type: single, of a collection, or of a structure.
 
     `names` are the attributes of an object, in the order of its `parts`. `optional` attributes may be absent before
     conversion to the type.
@@ -84,7 +84,7 @@ class MapData(_Typed, dict["Key", "Datum"]):
 
 
 def each(value: Elements, change: Callable[[Datum], Datum]) -> Elements:
-    """Apply a function to each element of a collection; a list or a set keeps its type."""
+    """Apply a function to each element of a collection."""
     if isinstance(value, dict):
         return {key: change(item) for key, item in value.items()}
     items = map(change, value)
@@ -98,7 +98,7 @@ class Null(Known[None], kw_only=True):
 
 
 class Short(Known["int | Fraction"], kw_only=True):
-    """A number with lower precision than usual, such as a count or a quotient of counts."""
+    """A number with lower precision than usual, such as a count."""
 
     bits: int
     exact: int | Fraction | None = None

@@ -1,4 +1,4 @@
-"""Control a run: report its progress, and end it early at its time limit or when it is cancelled.
+"""Control a run: report progress, and end it early if needed.
 
 Timers end it at once if the system has them; everything else is checked between units of work.
 """
@@ -16,7 +16,7 @@ _REPORT = 10.0
 
 
 class DeadlineError(BaseException):
-    """The time limit was reached. Not an Exception, so that no handler takes it for bad input."""
+    """The time limit was reached; not an Exception, so that none handles it."""
 
 
 class CancelledError(BaseException):
@@ -48,7 +48,7 @@ def stop() -> None:
 
 
 def run_until(is_cancelled: Callable[[], bool], action: Callable[[], None]) -> None:
-    """Run an action in this thread until a function cancels it; only one thread at a time.
+    """Run an action in this thread until a function cancels it.
 
     Raises CancelledError if the function returned true.
     """
@@ -74,7 +74,7 @@ def no_progress(text: str) -> None:
 
 
 def each(units: Collection[T], what: str, tell: Tell) -> Iterator[T]:
-    """Yield units of work that are read; report the number before each, and raise if the run is over."""
+    """Yield units of work, report each, and raise if the run is over."""
     for number, unit in enumerate(units, 1):
         check()
         tell(f"reading, {number:,} of {len(units):,} {what}")
@@ -82,7 +82,7 @@ def each(units: Collection[T], what: str, tell: Tell) -> Iterator[T]:
 
 
 def check_cancelled() -> None:
-    """Raise if the run was cancelled, whatever time is left; called while a report is made.
+    """Raise if the run was cancelled, whatever time is left.
 
     Raises CancelledError if it was cancelled.
     """
@@ -96,7 +96,7 @@ def reason() -> str:
 
 
 def _end() -> NoReturn:
-    """Restart the countdown for the report, so that the timer and `check` do not both end the run, and raise.
+    """Restart the countdown for the report, and raise.
 
     Raises DeadlineError always.
     """

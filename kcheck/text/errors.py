@@ -10,7 +10,7 @@ class FailedError(Error):
 
 
 def description(error: BaseException) -> str:
-    """Format an error with its last stack frames, which name places in kcheck, not in the user's files."""
+    """Format an error with its last stack frames in kcheck."""
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)[-4:]

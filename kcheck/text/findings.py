@@ -16,7 +16,7 @@ from kcheck.text.values import Data, Missing, Origin, Unknown, Unset, cause_of, 
 
 
 class Severity(IntEnum):
-    """Severity: error breaks at scale, warning is slow or fragile, info is worth knowing."""
+    """Severity: error breaks at scale, warning is slow, info is worth knowing."""
 
     INFO = 0
     WARNING = 1
@@ -33,7 +33,7 @@ SAFETIES = ("safe", "costs", "unsafe")
 
 
 class Change(Struct, frozen=True):
-    """A new value for an existing place in the code, or with `append` a new item of a list.
+    """A new value for a place in the code, or with `append` a new item.
 
     `name` is the field of the object with the id `owner`, whose kind is `subject`.
     """
@@ -59,7 +59,7 @@ class Change(Struct, frozen=True):
 
     @property
     def instruction(self) -> str:
-        """The change as an instruction: `set sku_tier = "Standard"`, `add --expander=priority`."""
+        """The change as an instruction: `set sku_tier = "Standard"`."""
         missing, written = self.origin.missing, self.origin.written
         if self.append:
             return f"add {data_text(self.value)} to {self.key}"
@@ -87,7 +87,7 @@ _PARTS = frozenset({"value", "name", "repository", "registry", "tag", "newName",
 
 
 def last_key(path: tuple[str, ...]) -> str:
-    """Return the name of the value at a path of keys: `cidrs[0]`, `image.tag`; empty without keys."""
+    """Return the name of the value at a path of keys: `cidrs[0]`."""
     keys, index = list(path), ""
     while keys and keys[-1].startswith("["):
         index = keys.pop() + index
@@ -106,7 +106,7 @@ class Fix(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """Another span that a finding concerns, with a note, or with a `value` there, whose word is the note."""
+    """Another span that a finding concerns, with a note or a `value`."""
 
     span: Span
     note: str
@@ -114,7 +114,7 @@ class Related(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The note, or the name of the value in the code; looking for that parses its file."""
+        """The note, or the name of the value in the code, found by parsing."""
         if self.value is None:
             return self.note
         name, missing = last_key(self.value.path) or self.note, self.value.missing
@@ -133,7 +133,7 @@ def unnumbered(text: str) -> str:
 
 
 class Finding(Struct, frozen=True):
-    """A problem in the code: `message` is the headline, `details` are sentences below it.
+    """A problem in the code: headline, and details below it.
 
     `anchors`: spans where a comment can suppress it. `help`: instructions for a person, one per line, if kcheck cannot
     change the value. `also`: other objects with the same place or cause. `about`: distinguishes findings on a whole

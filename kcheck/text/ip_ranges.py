@@ -21,7 +21,7 @@ _PREFIX = regex(r"/(\d{1,2})$")
 
 @cache
 def parse_cidr(text: str) -> IPv4Network | None:
-    """Parse an IPv4 range such as 10.0.0.0/16 and clear its host bits; None if it is not one."""
+    """Parse an IPv4 range and clear its host bits; None if it is not one."""
     from ipaddress import IPv4Network  # runs without ranges do not pay for it
 
     if not text.partition("/")[2].isdecimal():  # a mask, or a single address
@@ -33,12 +33,12 @@ def parse_cidr(text: str) -> IPv4Network | None:
 
 
 def range_of(text: str) -> IPv4Network | None:
-    """Parse a range; if only the prefix is written, as in `/14`, the cloud picks the address."""
+    """Parse a range; of a mere prefix such as `/14`, the cloud picks the address."""
     return parse_cidr(f"10.0.0.0{text}" if text.startswith("/") else text)
 
 
 def prefix_of(cidr: Value[object]) -> int | None:
-    """Return the prefix length of an IPv4 range with an unknown address, such as `10.${var.net}.0.0/16`."""
+    """Return the prefix length of an IPv4 range with an unknown address."""
     if isinstance(cidr, Unplaced):
         return cidr.length
     pieces = cidr.pieces if isinstance(cidr, Unrendered) else ()
@@ -63,7 +63,7 @@ def is_private(cidr: str) -> bool:
 
 
 def usable_addresses(cidr: str, reserved: int) -> int | None:
-    """Count the usable addresses of a subnet: all except those reserved by the cloud; None if it is no range.
+    """Count the usable addresses of a subnet; None if it is no range.
 
     Azure keeps 5 of every subnet (https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-overlay): a /24 has
     256 - 5 = 251.
@@ -78,7 +78,7 @@ def sufficient_prefix(addresses: int, reserved: int) -> int:
 
 
 def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None:
-    """Find the first free block with a prefix length in some networks; None if there is none."""
+    """Find the first free block with a prefix length; None if there is none."""
     from ipaddress import IPv4Network
 
     used = [network for network in map(parse_cidr, taken) if network is not None]
@@ -96,7 +96,7 @@ def free_block(networks: list[str], taken: list[str], prefix: int) -> str | None
 
 
 def around(network: IPv4Network, addresses: int) -> IPv4Network | None:
-    """Return the smallest range around `network` with that many addresses; None if it is not private."""
+    """Return the smallest private range around `network`; else None."""
     wide = network
     while wide.prefixlen > 8 and wide.num_addresses < addresses:
         wide = wide.supernet()
@@ -113,7 +113,7 @@ def widened(network: IPv4Network, addresses: int, others: list[str]) -> str | No
 
 
 def with_newbits(network: IPv4Network, bits: int, more: int) -> IPv4Network | None:
-    """Return the result of `cidrsubnet` with other new bits, if it returned `network` with `bits`; else None.
+    """Return the result of `cidrsubnet` with other new bits; else None.
 
     The number of the subnet stays: https://developer.hashicorp.com/terraform/language/functions/cidrsubnet.
     """

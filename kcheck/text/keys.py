@@ -1,4 +1,4 @@
-"""Keys that are no plain text: path steps for fixes, and stand-ins for unknown map keys."""
+"""Keys that are no plain text: path steps for fixes, and unknown keys."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -25,7 +25,7 @@ class Item(str):
 
 
 def loose_keys(keys: Iterable[Key]) -> list[UnknownKey]:
-    """List the keys that may turn out to be any key, unlike those that only the cloud knows."""
+    """List the keys that may turn out to be any key, unlike cloud ids."""
     found = ((key, key.datum.symbol) for key in keys if isinstance(key, UnknownKey))
     return [key for key, of in found if of is None or of.attribute == "text" or "?" in of.attribute]
 
@@ -53,5 +53,5 @@ def stand_ins(datum: Unknown) -> Iterator[UnknownKey]:
 
 
 def key_datum(key: Key, origin: Origin) -> Datum:
-    """Return the key of an element in a loop, placed at the element, where no fix can write a key."""
+    """Return the key of an element in a loop, placed at the element."""
     return key.datum if isinstance(key, UnknownKey) else Known(key, Origin(origin.spans, why="a key gives it"))

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class NotKnown(Exception):  # noqa: N818 - ends a computation, not the run
-    """Raised by `need` for a value that the code does not determine; `missing` has the reason."""
+    """Raised by `need` for a missing value; `missing` has the reason."""
 
     def __init__(self, missing: Unknown) -> None:
         super().__init__(missing.reason)
@@ -26,7 +26,7 @@ def need(value: Value[T]) -> T: ...
 @overload
 def need(value: T | Unknown) -> T: ...
 def need(value: object) -> object:
-    """Return a value that a computation needs. Raises NotKnown if it is unknown or unset."""
+    """Return a needed value. Raises NotKnown if it is unknown or unset."""
     if type(value) is Known:  # as most are; isinstance takes long for a class of another kind
         return value.value
     if isinstance(value, Amount):

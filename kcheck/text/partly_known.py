@@ -54,7 +54,7 @@ def same_value(first: Value[object], second: Value[object]) -> bool:
 
 
 def name_in_code(origin: Origin | None, otherwise: str) -> str:
-    """Return the name of a value in the code: its variable, else its last reference, else `otherwise`."""
+    """Return the name of a value in the code, else `otherwise`."""
     uses = [span.text.strip('"${} ') for span in (origin.spans if origin else ())]
     names = [use for use in uses if "." in use and "\n" not in use and use.replace(".", "").isidentifier()]
     variable = next((name for name in names if name.startswith("var.")), None)
@@ -62,7 +62,7 @@ def name_in_code(origin: Origin | None, otherwise: str) -> str:
 
 
 def distinct(items: Sequence[Datum]) -> int | None:
-    """Count the distinct values of a list, or of one element; None if two may be equal.
+    """Count the distinct values of a list; None if two may be equal.
 
     Values that only the cloud knows differ by identity: `names[0]` is not `names[1]`.
     """
@@ -90,7 +90,7 @@ def string(datum: Datum | None) -> str | None:
 
 
 def address_of(datum: object) -> str:
-    """Return the address of the resource that a reference leads to; empty for other values."""
+    """Return the address of the resource that a reference leads to."""
     return datum.symbol.address if isinstance(datum, Unknown) and datum.symbol is not None else ""
 
 
@@ -99,7 +99,7 @@ MOST_CHOICES = 16
 
 
 def choices(datum: Datum) -> Either | None:
-    """Return all candidates of a value, or of a list with choices; None without choices, or if one is unknown."""
+    """Return all candidates of a value or list; None if one is unknown."""
     if type(datum) is Either:
         items: tuple[Datum, ...] = (datum,)
     else:
@@ -131,13 +131,13 @@ def wrap(value: Any, origin: Origin) -> Datum:
 
 
 def members(value: Value[object] | None) -> dict[str, Datum]:
-    """Return the entries of a map or object by the names of their keys; none for other values."""
+    """Return the entries of a map or object by name; none for other values."""
     entries = value.value if isinstance(value, Known) else None
     return {str(key): item for key, item in entries.items()} if isinstance(entries, dict) else {}
 
 
 def plain(datum: Value[object]) -> Any:
-    """Convert a value to plain Python data. Raises ValueError if part of it is unknown; the message is the reason."""
+    """Convert a value to plain Python data, or raise ValueError if unknown."""
     if isinstance(datum, Unset):
         return None
     if isinstance(datum, Unknown):

@@ -43,12 +43,12 @@ def with_defaults(text: str) -> str:
 
 
 def reason(placeholder: str) -> str:
-    """Return why the value of a placeholder is unknown; equal placeholders give equal reasons."""
+    """Return why the value of a placeholder is unknown."""
     return f"`{placeholder}` is a placeholder"
 
 
 def unknown(texts: Iterable[str], origin: Origin | None = None) -> Unknown | None:
-    """Return an Unknown for the first placeholder in the strings; None if there is none."""
+    """Return an Unknown for the first placeholder in the strings; else None."""
     found = next(filter(None, map(first, texts)), "")
     return Unknown(reason(found), origin) if found else None
 
@@ -83,12 +83,12 @@ _KIND = regex(rb"^\"?kind\"?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 def is_encrypted_file(data: bytes) -> bool:
-    """Whether a whole file is encrypted; of YAML, JSON and dotenv files sops encrypts the values only."""
+    """Whether a whole file is encrypted, not only values as sops does."""
     return data.startswith(_ENCRYPTED_FILES) or (b"ENC[" in data[:ENCRYPTED_HEAD] and _SEALED.match(data) is not None)
 
 
 def hides_values(data: bytes) -> bool:
-    """Whether sops encrypted values in a file; Secrets do not count, as no rule needs them."""
+    """Whether sops encrypted values in a file other than Secrets."""
     if b"ENC[" not in data or not _SOPS.search(data):
         return False
     kinds = set(_KIND.findall(data))
@@ -99,7 +99,7 @@ _SIGNED = regex(rb"\{%|%\{|(?m:^[ \t]+\$\{[^{}\n]*\}[ \t]*$)")
 
 
 def is_template(data: bytes) -> bool:
-    """Whether there is templating of Go, Jinja or Terraform (`{{ }}`, `{%`, `%{`, a line `${x}`) outside comments.
+    """Whether there is templating of Go, Jinja or Terraform outside comments.
 
     Ask only about documents with a problem. An unquoted `{{ x }}` always is one (a map as the key of a map), and a
     document that parses is YAML, whatever its quoted and block texts hold.
@@ -118,7 +118,7 @@ _SIGNS = bytes.maketrans(b":#\"',[]&*!|>%@`", b"_" * 15)
 
 
 def without_templating(data: bytes) -> bytes | None:
-    """Replace each `{{ value }}` by a placeholder of the same length; None if a template does more."""
+    """Replace each `{{ value }}` by a placeholder; None if a template does more."""
     if _ENGINE.search(data) or not _FILLED.search(data):
         return None
     return _FILLED.sub(lambda match: b"${" + match[1].translate(_SIGNS) + b"}}", data)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
 
     class regex:  # noqa: N801 - used as re.compile is
-        """A pattern compiled on first use: all 240 take 35 ms, and a run needs a few of them."""
+        """A pattern compiled on first use, as a run needs few of them."""
 
         def __init__(self, pattern: str | bytes, flags: int = 0) -> None:
             self.pattern = pattern
@@ -28,7 +28,7 @@ else:
 
 @contextmanager
 def late() -> Iterator[None]:
-    """Leave the patterns of libraries that are imported here uncompiled until they are used.
+    """Leave the patterns of imported libraries uncompiled until used.
 
     PyYAML compiles 12 for its Python parser: a tenth of checking one manifest, and its C parser uses none.
     """

@@ -1,4 +1,4 @@
-"""Convert strings, numbers and booleans like Terraform's type system (cty). Numbers are exact, never float."""
+"""Convert strings, numbers and booleans like Terraform (cty)."""
 
 import re
 from bisect import bisect_left
@@ -40,7 +40,7 @@ class EvaluationError(ValueError):
 
 
 class UncaughtError(EvaluationError):
-    """An error that no `try` catches: Terraform refuses the code, or kcheck cannot compute the result."""
+    """An error that no `try` catches."""
 
 
 class AbsentError(EvaluationError):
@@ -52,7 +52,7 @@ class AbsentError(EvaluationError):
 
 
 def kind(value: object) -> str:
-    """Return HCL's name for a value: null, bool, number, string, set, list, map or resource."""
+    """Return HCL's name for the kind of a value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -95,7 +95,7 @@ def _mantissa(number: int | Fraction, bits: int) -> tuple[int, Fraction]:
 
 
 def to_string(value: object) -> str:
-    """Convert a string, number or boolean to text. Raises EvaluationError if the value is null or a collection."""
+    """Convert a string, number or boolean to text, or raise EvaluationError."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -130,7 +130,7 @@ def to_number(value: object) -> int | Fraction:
 
 
 def to_bool(value: object) -> bool:
-    """Convert a boolean or a string. Raises EvaluationError if it is neither; numbers are not, either."""
+    """Convert a boolean or a string, or raise EvaluationError."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -146,7 +146,7 @@ def _article(value: object) -> str:
 
 
 def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
-    """Return the fewest decimal digits that identify a positive number at a precision, and its exponent.
+    """Return the fewest digits that identify a number, and its exponent.
 
     `("15", 1)` is 1.5, `("15", -1)` is 0.015.
     """
@@ -164,7 +164,7 @@ def digits(number: int | Fraction, bits: int = BITS) -> tuple[str, int]:
 
 
 def _figures(number: int | Fraction, count: int) -> tuple[str, int]:
-    """Round a positive number to some digits; return them, and how many are before the point."""
+    """Round a number to some digits; return them, and those before the point."""
     found = Context(count, Emin=MIN_EMIN, Emax=MAX_EMAX).divide(Decimal(number.numerator), Decimal(number.denominator))
     return "".join(map(str, found.as_tuple().digits)).ljust(count, "0"), found.adjusted() + 1
 
@@ -187,7 +187,7 @@ def decimal(number: int | Fraction, bits: int = BITS) -> str:
 
 
 def floating(verb: str, number: int | Fraction, precision: int | None) -> str:
-    """Format an exact number by Go's verbs for floats; %g without a precision writes all digits."""
+    """Format an exact number by Go's verbs for floats."""
     sign, size = ("-" if is_negative(number) else ""), abs(Fraction(number))
     places = 6 if precision is None else precision
     if verb == "f":

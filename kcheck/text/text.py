@@ -1,4 +1,4 @@
-"""Source files as bytes: spans, positions, edits, and unreadable parts. All offsets are in bytes."""
+"""Source files as bytes: spans, positions, edits; offsets in bytes."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Source:
 
     @cached_property
     def uneditable(self) -> Source:
-        """Source for values that are written in another form here, so that no fix edits them."""
+        """Source for values written in another form, which no fix edits."""
         return self if self.derived else Source(self.path, self.data, derived=True)
 
     @cached_property
     def line_starts(self) -> array[int]:
-        """Byte offset of the start of each line; an array takes a fifth of the memory of a list."""
+        """Byte offset of the start of each line, in a compact array."""
         starts = array("Q", accumulate(map(len, BytesIO(self.data)), initial=0))
         if self.data[-1:] not in (b"", b"\n"):
             starts.pop()  # its last line has no end, after which another would begin
@@ -150,7 +150,7 @@ class Span(NamedTuple):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys that lead to the span, from the top of the file; empty if its syntax has no outline."""
+        """Keys that lead to the span; empty if its syntax has no outline."""
         keys = cast("Callable[[Span], tuple[str, ...]] | None", self._outline(0))
         return keys(self) if keys is not None else ()
 
@@ -159,7 +159,7 @@ class Span(NamedTuple):
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
     def member(self, name: str) -> Span | None:
-        """Return the whole value of an attribute of the block or map that begins here, as written."""
+        """Return the value of an attribute that begins here, as written."""
         find = cast("Callable[[Span, str], Span | None] | None", self._outline(1))
         return find(self, name) if find is not None else None
 
@@ -186,7 +186,7 @@ class Problem(Struct, frozen=True):
 
 
 def not_text(span: Span) -> Problem | None:
-    """Return a problem for the first bytes of a span that are not UTF-8; None if all are."""
+    """Return a problem for the first bytes that are not UTF-8; else None."""
     try:
         span.source.data[span.start : span.end].decode()
     except UnicodeDecodeError as error:
@@ -195,7 +195,7 @@ def not_text(span: Span) -> Problem | None:
 
 
 class Skipped(Struct, frozen=True):
-    """Something that was not read: a folder, a file, a module call, the output of another tool.
+    """A folder, file, module call or output that was not read.
 
     `line` is 0 for a whole file or folder. `remedy`: how to have it read, if possible. `by_choice`: kcheck leaves it
     out on purpose, such as third-party code, so that it is no gap. `what`: words for what happened to it.

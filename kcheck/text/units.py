@@ -38,12 +38,12 @@ _MOST_DIGITS = 18
 
 
 def whole_number(text: str) -> int | None:
-    """Parse decimal digits; None for other texts, and for more digits than 64 bits hold."""
+    """Parse decimal digits of at most 64 bits; None for other texts."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 def part_of(whole: int, text: str) -> int:
-    """Return a number, or a percentage of a whole, rounded up; the whole for other texts."""
+    """Return a number, or a percentage of a whole, rounded up."""
     number = whole_number(text.removesuffix("%"))
     if number is None:
         return whole
@@ -54,13 +54,13 @@ _MINOR = regex(r"v?1\.(\d{1,9})(?:\D|$)")
 
 
 def minor_version(text: str) -> int | None:
-    """Parse the minor version in `1.33`, `v1.33.2` or `1.33.5-gke.1`, as Kubernetes writes them; else None."""
+    """Parse the minor version in `1.33` or `v1.33.2`; else None."""
     match = _MINOR.match(text)
     return int(match[1]) if match else None
 
 
 def shown(value: object, unit: str = "") -> str:
-    """Format a value for a message: thousands separated, seconds as minutes, lists joined."""
+    """Format a value for a message: separators, minutes, joined lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -143,12 +143,12 @@ def duration(seconds: int) -> str:
 
 
 def seconds(text: str) -> int:
-    """Parse a Go duration such as `10m` or `1h30m`, in whole seconds. Raises ValueError if it is not a duration."""
+    """Parse a Go duration in whole seconds, or raise ValueError."""
     return int(exact_seconds(text))
 
 
 def exact_seconds(text: str) -> Fraction:
-    """Parse a Go duration such as `1m30s` or `500ms`, in seconds. Raises ValueError if it is not a duration."""
+    """Parse a Go duration in seconds, or raise ValueError."""
     parts = _DURATION.findall(text)
     if text == "0":
         return Fraction(0)
@@ -166,7 +166,7 @@ _POWERS = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T"
 
 
 def quantity(text: str) -> Fraction:
-    """Parse a Kubernetes quantity such as `500m`, `1.5` or `2Gi` exactly, limited to 64 bits.
+    """Parse a Kubernetes quantity such as `500m` or `2Gi` exactly.
 
     Raises ValueError if it is not one.
     """
@@ -212,7 +212,7 @@ def rough(number: float) -> int:
 
 
 def between(low: str, high: str) -> str:
-    """Format two texts of one unit as a range: 2 to 9 node-hours, $5 to $7; once if equal."""
+    """Format two texts of one unit as a range, once if equal."""
     unit = low.rpartition(" ")[2]
     if low == high:
         return low

@@ -78,7 +78,7 @@ class Origin(Struct, frozen=True, gc=False):
         return replace(self, spans=(*self.spans, span))
 
     def below(self, name: str) -> Origin:
-        """Return where a missing attribute of the object with this origin would be written."""
+        """Return where a missing attribute of the object would be written."""
         if not self.spans or (self.missing and not self.missing.path):
             return self
         missing = self.missing or Missing(self.written, ())
@@ -94,7 +94,7 @@ class Origin(Struct, frozen=True, gc=False):
 
 
 class Overlaid(Origin, frozen=True, gc=False, kw_only=True):
-    """An origin that others may share; `own` is where an overlay would set a separate value."""
+    """An origin that others may share; `own` is for an overlay."""
 
     own: Missing
 
@@ -121,7 +121,7 @@ class Known(Struct, Generic[T_co], gc=False):
 
 
 class Unset(Struct, frozen=True, eq=False, gc=False):
-    """An absent value without a known default: its origin, or where it would be written.
+    """An absent value without a known default, and where it would be.
 
     A workload has 57, most of them never looked at: one takes 56 bytes plus shared parts, 400 with its origin.
     """
@@ -187,7 +187,7 @@ class Unplaced(Unknown, kw_only=True):
 
 
 class Piece(Struct, frozen=True):
-    """A piece of a template's text: literal at `span`, or filled in there from `datum`."""
+    """A piece of a template's text: literal, or filled in from `datum`."""
 
     text: str
     span: Span
@@ -217,13 +217,13 @@ def pieces_of(value: Value[object]) -> tuple[Piece, ...]:
 
 
 class Either(Unknown, kw_only=True):
-    """A value that is one of its branches: the condition is unknown, or the cloud chooses."""
+    """A value that is one of its branches."""
 
     branches: tuple[Datum, ...]
 
 
 class Partial(Unknown, kw_only=True):
-    """A partly known collection: `part` is in it, and any number of elements like each of `rest`.
+    """A partly known collection: `part` is in it, any of `rest` may be.
 
     Both are of one type. A keyed entry of `rest` is there or not.
     """
@@ -297,7 +297,7 @@ Datum: TypeAlias = Known[DatumValue] | Unknown
 
 
 class UnknownKey(Struct, frozen=True, eq=False):
-    """A map key known only after apply, such as a subnet id; equal names are the same key."""
+    """A map key known only after apply; equal names are the same key."""
 
     name: str
     datum: Unknown
@@ -323,11 +323,11 @@ class Named(Protocol):
     """Something with attributes that are evaluated lazily: `var`, `local`, a resource."""
 
     def attribute(self, name: str) -> Datum:
-        """Return the attribute's value. Raises EvaluationError if there is no such attribute."""
+        """Return the attribute's value, or raise EvaluationError."""
 
 
 class Record(Protocol):
-    """Something with attributes and nested blocks: a resource, a nested block, an object in a list."""
+    """Something with attributes and nested blocks."""
 
     @property
     def span(self) -> Span:
@@ -400,7 +400,7 @@ def cause_of(value: Value[object]) -> str:
 
 
 def because(missing: Value[object], origin: Origin | None = None, text: str = "") -> Unknown:
-    """Return an unknown value, because another one is missing; `text` says what follows from that."""
+    """Return an unknown value; `text` says what follows from the missing one."""
     reason, cause = reason_of(missing), cause_of(missing)
     reason = f"{text}: {reason}" if text else reason
     return Unknown(reason, origin, cause="" if cause == reason else cause)
@@ -426,12 +426,12 @@ def mapped(value: Value[T], change: Callable[[T], R]) -> Value[R]:
 
 
 def bare(value: Unknown) -> Unknown:
-    """Return an unknown value without its candidates and bounds, which do not apply to values derived from it."""
+    """Return an unknown value without its candidates and bounds."""
     return Unknown(value.reason, value.origin, value.symbol, value.cause)
 
 
 def agreed(choice: Either, branches: list[Any]) -> Known[Any] | Unknown:
-    """Return the common value of branches, else a choice of them; Unknown if one is unknown."""
+    """Return the common value of branches, else a choice of them."""
     if not all(isinstance(branch, Known) for branch in branches):
         return bare(choice)
     if branches and all(branch.value == branches[0].value for branch in branches):

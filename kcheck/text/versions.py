@@ -34,7 +34,7 @@ ANY = Range((0, 0, 0), _END)
 
 
 def parse(constraint: str) -> Range | None:
-    """Parse a constraint; None if it is not one. Versions that `!=` excludes are left in."""
+    """Parse a version constraint; None if it is not one."""
     low, high = ANY
     for term in constraint.split(","):
         match = _TERM.fullmatch(term)

@@ -29,7 +29,7 @@ class _Node(_Spanned, eq=False):
 
     @property
     def span(self) -> Span:
-        """Bytes of the node, without its anchor and tag; made once, and shared by all values there."""
+        """Bytes of the node, without its anchor and tag."""
         if self._span is None:
             self._span = _span((self.source, self.start, self.end))
         return self._span
@@ -48,7 +48,7 @@ class Scalar(_Node):
 
 
 class Computed(Scalar):
-    """Text computed elsewhere, such as by a template; `datum` has its value and origin."""
+    """Text computed elsewhere; `datum` has its value and origin."""
 
     datum: Datum
 
@@ -68,7 +68,7 @@ class Pair(NamedTuple):
 
 
 class Mapping(_Node):
-    """A map with all its entries, also duplicates and merge keys; in block style it ends with its last value."""
+    """A map with all its entries, also duplicates and merge keys."""
 
     entries: tuple[Pair, ...]
     flow: bool
@@ -87,7 +87,7 @@ class Mapping(_Node):
 
 
 class Stated(Mapping, kw_only=True):
-    """A map that replaces code in another form; `absent` returns where a missing value would be written."""
+    """A map that replaces code in another form."""
 
     absent: Callable[[tuple[str, ...]], Origin]
 

@@ -377,8 +377,8 @@ def test_functions_are_short() -> None:
 
 UNCLEAR = re.compile(r"(?:What|That which|Those|Of the)\b")
 """Beginnings of docstrings without a verb."""
-MOST_WORDS = 20
-"""Words in the first line of a docstring; help of commands is for users."""
+MOST_WORDS, MOST_LETTERS = 20, 80
+"""Words and characters in the first line of a docstring; help of commands is for users."""
 
 
 def unclear_docstrings(module: str) -> Iterator[str]:
@@ -388,7 +388,7 @@ def unclear_docstrings(module: str) -> Iterator[str]:
             node
         ):
             first = (ast.get_docstring(node) or "").partition("\n")[0]
-            if UNCLEAR.match(first) or len(first.split()) > MOST_WORDS:
+            if UNCLEAR.match(first) or len(first.split()) > MOST_WORDS or len(first) > MOST_LETTERS:
                 yield first
 
 

@@ -1,4 +1,4 @@
-"""Select the rules to export and their values from the code, and format manifests and refusals."""
+"""Select rules to export, and format their manifests and refusals."""
 
 from collections.abc import Mapping
 from textwrap import indent
@@ -25,7 +25,7 @@ from kcheck.text.units import counted
 
 
 class Selection(NamedTuple):
-    """Rules about Kubernetes objects that were asked for: policies, and refusals with their reasons.
+    """Selected rules: policies, and refusals with reasons.
 
     `parameters` is None if no code was read.
     """
@@ -42,7 +42,7 @@ def read(tree: Tree, config: Config) -> Parameters:
 
 
 def select(config: Config, names: tuple[str, ...], known: Parameters | None, *, info: bool = False) -> Selection:
-    """Select the rules with these names or groups, or all. Raises ConfigError if there is no such rule or group."""
+    """Select rules by name or group. Raises ConfigError for an unknown name."""
     found = rules.selected(replace(config, select=(*config.select, *names)) if names else config)
     given = frozenset(known.values) if known is not None else frozenset()
     results = [
@@ -105,7 +105,7 @@ def policy(one: Policy, action: str, namespace: str) -> list[Manifest]:
 
 
 def kyverno(one: Policy, action: str, values: Mapping[str, str]) -> Manifest:
-    """Build a Kyverno ValidatingPolicy; it has no parameters, so their values are filled in."""
+    """Build a Kyverno ValidatingPolicy with parameter values filled in."""
     filled = [
         variable._replace(expression=PARAMETER.sub(lambda match: literal(values[match[1]]), variable.expression))
         for variable in one.variables
@@ -168,7 +168,7 @@ _OWN_GROUPS = frozenset({"scheduling.k8s.io"})
 
 
 def _conditions(one: Policy) -> list[Manifest]:
-    """List when a policy judges an object: changed, not being deleted, rule not ignored, not made by a controller."""
+    """List the conditions under which a policy judges an object."""
     pattern = ignoring(one.rule.names)
     found = {
         "not-ignored": f'!object.metadata.?annotations[?{literal(IGNORE)}].orValue("").matches({literal(pattern)})',
@@ -221,7 +221,7 @@ def rows(selection: Selection) -> list[tuple[str, str, str]]:
 
 
 def why_not(name: str, selection: Selection) -> str:
-    """Return why a rule was not exported; empty if it was, or if PATH lacks some of its values."""
+    """Return why a rule was not exported; empty if it was."""
     found = {name: (what, why) for name, what, why in rows(selection)}
     if name not in found:
         return f"{name} is not about Kubernetes objects"
@@ -232,7 +232,7 @@ def why_not(name: str, selection: Selection) -> str:
 
 
 def _outcome(one: Policy | Refusal) -> tuple[str, str]:
-    """Return the outcome of a rule, and the values it needs or why it cannot be exported."""
+    """Return the outcome of a rule: exported, or the reason why not."""
     if one.parameters:
         return "with parameters" if isinstance(one, policies.Policy) else "needs PATH", ", ".join(one.parameters)
     if isinstance(one, policies.Policy):

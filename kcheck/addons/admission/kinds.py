@@ -38,7 +38,7 @@ def by_kind(expressions: Mapping[str, str]) -> str:
 
 
 def _is_one(kinds: list[str], *, whole: bool) -> str:
-    """Return a test that an object is of one of these kinds; `whole` compares the API group, too."""
+    """Test that an object is of one of these kinds; `whole` includes the API group."""
     names = [kind if "/" in kind else f"v1/{kind}" for kind in kinds] if whole else [
         kind.rpartition("/")[2] for kind in kinds
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def _is_one(kinds: list[str], *, whole: bool) -> str:
 
 
 def field(name: str, kinds: tuple[str, ...], unset: object = None) -> str | None:
-    """Return the expression of a job's field, `unset` without a default; None if no kind has it."""
+    """Return the expression of a job's field; None if no kind has it."""
     tables = profiles.table("any")
     own = {kind: tables[kind][name] for kind in kinds if name in tables.get(kind, {})}
     if not own:

@@ -1,4 +1,4 @@
-"""Values that objects do not contain, read from the code for the policies' ConfigMap."""
+"""Values for the policies' ConfigMap, read from the code."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -83,7 +83,7 @@ def _strategy(world: World) -> str:
 
 
 def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]) -> tuple[str, ...]:
-    """Return what `read` finds in the configuration of Volcano's scheduler; empty if the code has none."""
+    """Read from the configuration of Volcano's scheduler; empty without one."""
     return next((known(read(one)) or () for one in world.inventory.schedulers), ())
 
 

@@ -18,7 +18,7 @@ from kcheck.text.units import singular
 
 
 class Policy(NamedTuple):
-    """A rule in the form the API server runs; `parameters` are values it reads from the code."""
+    """A rule as the API server runs it, with the parameters it needs."""
 
     rule: Rule
     kinds: tuple[str, ...]
@@ -29,7 +29,7 @@ class Policy(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A rule that cannot be a policy: words an object does not contain, or parameters not known."""
+    """A rule that cannot be a policy, with the reason."""
 
     rule: Rule
     words: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
 @cache
 def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = False) -> Policy | Refusal:
-    """Convert a rule with the known parameters to a policy; `info` includes findings of that severity."""
+    """Convert a rule to a policy; `info` includes findings of that severity."""
     own_kinds = tuple(kind for kind in table.kinds(rule.subject) if _can_be_about(rule, kind))
     if not own_kinds:
         return Refusal(rule, (rule.subject,))
@@ -65,7 +65,7 @@ def of_rule(rule: Rule, known: frozenset[str] = frozenset(), *, info: bool = Fal
 
 
 def _own_variables(rule: Rule, taken: set[str]) -> list[Variable]:
-    """Return the variables of the rule itself; variables of its parts stay inline, as they differ by part.
+    """Return the rule's own variables; those of its parts stay inline.
 
     The last ones come first, with the earlier ones inlined.
     """
@@ -120,7 +120,7 @@ def _limits(paths: list[str]) -> str:
 
 
 def _can_be_about(rule: Rule, kind: str) -> bool:
-    """Whether an object of this kind can meet the condition, judging by the kind alone."""
+    """Whether an object of this kind can meet the condition."""
     own = table.object_subject(rule.subject)
     names = (rule.subject, "limits")
     data: dict[str, object] = dict(table.facts(kind)) if own == "workload" else {"kind": kind.rpartition("/")[2]}

@@ -1,4 +1,4 @@
-"""Table of words as expressions in the API server, the kinds that policies cover, and the API server's CEL."""
+"""Tables of words as CEL expressions for the API server."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -25,7 +25,7 @@ Part = TypedDict(
 
 
 class Better(TypedDict):
-    """A better expression (`of`) for a word, used if the parameters that it `needs` are known."""
+    """A better expression for a word, used when the parameters it needs are known."""
 
     needs: list[str]
     of: str
@@ -114,7 +114,7 @@ def compile_policy(text: str, names: tuple[str, ...]) -> Expression:
 
 @cache
 def environment(names: tuple[str, ...], functions: tuple[tuple[str, Callable[..., object]], ...] = ()) -> _cel.Env:
-    """Make an environment like the API server's; `functions` implement, by name, those only the API server has."""
+    """Make a CEL environment like the API server's."""
     declared = [
         _cel.FunctionDecl(name, [_cel.Overload(name, result, list(takes), is_member=True)])
         for name, (takes, result) in _FUNCTIONS.items()

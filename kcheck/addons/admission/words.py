@@ -1,4 +1,4 @@
-"""Collect the words a rule uses, with their dependencies, as variables of a policy."""
+"""Collect the words of a rule as variables of a policy."""
 
 import re
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ class Words:
                 self.want((*_ROOTS[root], *rest), _ROOTS[root] if root == subject else None)
 
     def _text(self, subject: str, name: str) -> str | None:
-        """Return the expression of a word by the table; of a list, its source. None if unknown."""
+        """Return the table's expression for a word; None if unknown."""
         part = table()["parts"].get(f"{subject}.{name}")
         if part is not None:
             return self._filled(part["of"])
@@ -123,7 +123,7 @@ class Words:
         return _CONSTANT.sub(lambda match: literal(_constants()[match[1]]), " ".join(text.split()))
 
     def _computed(self, subject: str, name: str) -> str | None:
-        """Return a word's expression by the tables of kinds; None if no table has the word."""
+        """Return a word's expression by kind; None if no table has it."""
         if name == kinds.GROUP_KIND:
             return 'object.apiVersion.split("/")[0] + "/" + object.kind'
         if subject != "workload":
@@ -178,7 +178,7 @@ class Words:
         return self._list(_of(subject, place[-1]), place, part)
 
     def _list(self, subject: str, place: Path, part: Part) -> str:
-        """Build the list of an object's parts, each a map of its words, in order of dependency."""
+        """Build the list of an object's parts, each a map of its words."""
         names = [one[-1] for one in self._wanted if one[:-1] == place]
         text = self._filled(part["of"])
         if "as" not in part:
@@ -202,7 +202,7 @@ class Words:
         return text
 
     def _steps(self, subject: str, names: list[str]) -> list[list[str]]:
-        """Group the words of a part into steps: those computable at once, then those that need them, and so on."""
+        """Group the words of a part into steps by dependency."""
         left = TopologicalSorter({name: self._needs(subject, name) & set(names) for name in names})
         left.prepare()
         steps: list[list[str]] = []
@@ -230,7 +230,7 @@ def _map(found: Mapping[str, str]) -> str:
 
 
 def _of(subject: str, name: str) -> str:
-    """Return the subject of the objects that a word lists; empty for a word without objects."""
+    """Return the subject of the objects a word lists; empty for other words."""
     part = table()["parts"].get(f"{subject}.{name}")
     if part is not None and "gives" in part:
         return part["gives"]

@@ -1,1 +1,1 @@
-"""Write rules of one's own: a first draft, its examples, and the standards of kcheck's rules."""
+"""Write custom rules: a draft, its examples, and kcheck's own standards."""

@@ -46,7 +46,7 @@ def command(context: click.Context, folders: tuple[str, ...], tested: str | None
 
 
 def _read(folder: str, beside: tuple[str, ...]) -> list[Rule]:
-    """Read the rules of a folder; print each mistake on a line, as a compiler does, and exit with 2."""
+    """Read the rules of a folder; print mistakes and exit with 2 if there are any."""
     try:
         own = rules.read(folder)
         rules.all_rules(beside)

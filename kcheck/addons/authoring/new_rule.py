@@ -1,4 +1,4 @@
-"""Text of a new custom rule that works: from a template in `new_rules/`, or modelled on one of kcheck's."""
+"""Text of a new custom rule, from a template or one of kcheck's rules."""
 
 import os
 import re
@@ -29,7 +29,7 @@ JUDGED = (*RAW, *(subject for subject in SUBJECTS if subject not in PARTS))
 
 
 def write(name: str, folder: str, subject: str) -> str:
-    """Write DIR/<group>/<name>.yaml and return its path; `name` may contain the group, before a slash.
+    """Write DIR/<group>/<name>.yaml and return its path.
 
     Raises ConfigError if the name is invalid or taken, or there is no such subject; SaveError if the file cannot be
     written.
@@ -92,7 +92,7 @@ def _is_bundled(folder: str) -> bool:
 
 
 def _model(subject: str) -> Rule:
-    """Return the shortest of kcheck's rules about a subject, preferably without severity info and grades.
+    """Return the shortest of kcheck's rules about a subject.
 
     A finding of severity info is hidden, and a rule without sources may be a draft itself.
     """

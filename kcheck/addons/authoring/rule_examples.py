@@ -1,4 +1,4 @@
-"""Run the examples of rules: `bad` fires, `good` is silent, `fixed` is the result of fixing `bad`."""
+"""Run the examples of rules: `bad`, `good` and `fixed`."""
 
 import contextlib
 import copy
@@ -71,7 +71,7 @@ class ExampleRun:
         return [*silent, *self.good_failures(), *(self.fix_failures() if not silent else ())]
 
     def bad_failures(self) -> list[Mistake]:
-        """List failures of `bad`: the rule is silent, or fires although a value is unknown."""
+        """List failures of `bad`: silent, or firing on an unknown value."""
         if not self.example.bad:
             return []
         wrong = _bugs(self.rule, self.bad)
@@ -139,7 +139,7 @@ class ExampleRun:
         return tuple(rule.name for rule in needed)
 
     def _config(self) -> Config:
-        """Read the settings in the example's folder, and add its nodes, price and rule folders."""
+        """Read the example's settings, and add its nodes, price and rule folders."""
         nodes = {"": self.example.nodes} if self.example.nodes else {}
         own = settings.load(["."])
         return replace(own, nodes=nodes, price=parse_price(self.example.price), rules=(*own.rules, *self._folders))
@@ -149,7 +149,7 @@ class ExampleRun:
 
 
 def _misnamed(example: Example) -> Iterator[tuple[str, str]]:
-    """Yield keys and messages of files outside the example's folder, or that no fix can make."""
+    """Yield files outside the example's folder, or that no fix can make."""
     for key, files in (("bad", example.bad), ("good", example.good), ("fixed", example.fixed or {})):
         for name in files:
             if not _is_inside(name):
@@ -246,7 +246,7 @@ def _read(path: str) -> str:
 
 
 def failures(rule: Rule, world: World) -> Iterator[str]:
-    """Yield paths whose missing value changes the rule's verdict, or whose null value is an error."""
+    """Yield paths whose missing or null value makes the rule misbehave."""
     if rule.subject in RAW:
         return  # what is absent there is absent
     variables = (rule.subject, "limits")
@@ -276,7 +276,7 @@ def _verdict(evaluator: Evaluator, condition: cel.Expression, data: dict[str, ob
 
 
 def without(data: dict[str, object], steps: list[str], replacement: list[None] | None = None) -> dict[str, object]:
-    """Copy data with the field at a path removed or replaced, in every record the path reaches."""
+    """Copy data with the field at a path removed or replaced."""
     result = copy.deepcopy(data)
 
     def walk(record: object, rest: list[str]) -> None:
@@ -299,7 +299,7 @@ def without(data: dict[str, object], steps: list[str], replacement: list[None] |
 
 
 def misplaced_presence(rule: Rule) -> Iterator[Mistake]:
-    """Yield uses of `has()` outside of `when`, where it would treat unknown values as absent."""
+    """Yield uses of `has()` outside `when`, where unknown would count as absent."""
     if rule.subject in RAW:
         return
     for one, usage in usages(rule):

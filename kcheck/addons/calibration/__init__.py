@@ -1,1 +1,1 @@
-"""Convert a recorded run (events, metrics or a table of nodes) to delays in settings."""
+"""Convert a recorded run to delays in settings."""

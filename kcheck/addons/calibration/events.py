@@ -1,4 +1,4 @@
-"""Events of a cluster, as printed by `kubectl get events -A -o json`, in the old and new API.
+"""Events of a cluster, from `kubectl get events -A -o json`.
 
 Sources: the autoscaler (TriggeredScaleUp on pods, ScaledUpGroup on its status, ScaleDown on nodes when tainted and
 again when the cloud has accepted the deletion), the node controller (RegisteredNode, RemovingNode), the cloud's
@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 def shrunk(data: dict[str, object]) -> object:
-    """Convert JSON of a relevant event to an Event, of other events to None; other JSON stays."""
+    """Convert JSON of a relevant event to an Event, of other events to None."""
     about = data.get("involvedObject", data.get("regarding"))
     reason = data.get("reason")
     if not isinstance(about, dict) or not isinstance(reason, str):

@@ -1,4 +1,4 @@
-"""Delays of a recording, each with its derivation or the reason why it is missing, as a section of kcheck.yaml."""
+"""Delays of a recording as a section of kcheck.yaml, with their derivation."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -32,7 +32,7 @@ _LONGEST = 999_999
 
 
 class Measure(NamedTuple):
-    """A setting of kcheck.yaml: seconds, a rate or a share; `note` says why if `value` is None."""
+    """A setting of kcheck.yaml; `note` says why if `value` is None."""
 
     name: str
     value: float | None
@@ -61,7 +61,7 @@ def measures(recording: Recording) -> list[Measure]:
 
 
 def merged(parts: Iterable[list[Measure]]) -> list[Measure]:
-    """Take each delay from the first recording that has it; both loop settings come from the same recording."""
+    """Take each delay from the first recording that has it."""
     found: dict[str, Measure] = {}
     for part in parts:
         there = {one.name for one in found.values() if one.value is not None}
@@ -93,7 +93,7 @@ def _why(recording: Recording, name: str, otherwise: str = "not in this file") -
 
 
 def _coarse(recording: Recording, name: str, value: float) -> Measure | None:
-    """Return a replacement for a delay below the recording's time resolution, else None."""
+    """Replace a delay below the recording's time resolution; None for others."""
     if recording.step < 1 or value >= 3 * recording.step:
         return None
     return Measure(name, None, f"about {shown_seconds(value)}, but times are only exact to {recording.step:g} s")
@@ -141,7 +141,7 @@ def _boot(recording: Recording) -> list[Measure]:
 
 
 def _boots_in_order(recording: Recording) -> list[float]:
-    """Estimate boot times from requests: machines launch one after the other, and the first is ready first."""
+    """Estimate boot times, assuming machines become ready in launch order."""
     rate = _pace(_joined(recording))
     start, launches = float("-inf"), []
     for request in sorted(recording.requests):
@@ -158,7 +158,7 @@ def _boots_in_order(recording: Recording) -> list[float]:
 
 
 def _joined(recording: Recording) -> list[float]:
-    """Return when machines launched or, if not recorded, when they registered or became ready."""
+    """Return when machines launched, else registered, else became ready."""
     columns = ([getattr(node, name) for node in recording.nodes] for name in ("launched", "registered", "ready"))
     return next((times for column in columns if (times := [time for time in column if time is not None])), [])
 
@@ -177,7 +177,7 @@ class Rate(NamedTuple):
 
 
 def _pace(times: Iterable[float]) -> Rate | None:
-    """Measure the pace of the longest run without a pause; None if there are too few moments.
+    """Measure the pace of the longest run without a pause; None if too short.
 
     Of all windows with a quarter of the moments, take the one at the fastest quartile: neither pauses nor chance
     distort it.
@@ -224,7 +224,7 @@ def _pods(recording: Recording) -> list[Measure]:
 
 
 def _queued(pods: list[Pod]) -> bool:
-    """Whether pods queued between binding and start: they start clearly slower than they are bound."""
+    """Whether pods queued between binding and start."""
     bound, started = _pace(pod.bound for pod in pods), _pace(pod.started for pod in pods)
     return bool(bound and started and started.per_second < 0.8 * bound.per_second)
 
@@ -321,7 +321,7 @@ _FEWEST_DELETIONS = 5
 
 
 def _call(recording: Recording) -> Measure:
-    """Measure the duration of delete calls: their median, or the mean of whole seconds.
+    """Measure the median duration of delete calls.
 
     A call requested before the previous answer waited for it, so the time between answers is its duration. Batched
     calls are answered together.
@@ -345,7 +345,7 @@ def _call(recording: Recording) -> Measure:
 
 
 def _together(nodes: list[NodeTimes], moment: float) -> bool:
-    """Whether requests for nodes sent within one `moment` are also answered within one."""
+    """Whether requests sent within one `moment` are answered within one."""
     batches: dict[int, list[float]] = {}
     for node in nodes:
         if node.asked is not None and node.answered is not None:
@@ -359,7 +359,7 @@ _SHARES = ("stragglers", "never_ready", "slow_deletes")
 
 
 def as_section(recordings: list[Recording], found: list[Measure]) -> str:
-    """Format the section `simulation`, with a comment per delay, also for missing ones.
+    """Format the section `simulation`, with a comment per delay.
 
     Raises CalibrationError if no delay was found.
     """

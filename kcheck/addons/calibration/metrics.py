@@ -33,7 +33,7 @@ class Sample(NamedTuple):
 
 
 class Metrics:
-    """Values by name and time, summed over instances; histogram buckets by bound, ready nodes apart."""
+    """Values by name and time, summed over instances."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self.values: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
@@ -173,7 +173,7 @@ def _idle(metrics: Metrics, times: list[float]) -> Iterator[Loops]:
 
 
 def _snapshot(metrics: Metrics) -> Iterator[Loops]:
-    """Yield the median of all loops from histogram buckets, or their mean without buckets."""
+    """Yield the median of all loops; their mean without buckets."""
     latest = sorted((bound, max(values.items())[1]) for bound, values in metrics.buckets.items())
     nodes = round(next(iter(metrics.values[_NODES].values()), 0))
     every = latest[-1][1] if latest else 0

@@ -1,4 +1,4 @@
-"""Format-independent recording of a run. Times are seconds from an arbitrary moment."""
+"""Recording of a run in any format; times in seconds from an arbitrary moment."""
 
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class NodeTimes(Struct):
 
 
 class Loops(NamedTuple):
-    """Autoscaler loops that added or deleted no nodes: their mean `work` in seconds, at `nodes` in the cluster.
+    """Autoscaler loops that changed no nodes: mean `work` in seconds at `nodes`.
 
     `empty` nodes have no pods: marking these in each loop takes time that is not part of the work.
     """

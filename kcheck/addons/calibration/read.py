@@ -41,7 +41,7 @@ def read_file(path: str) -> Recording:
 
 
 def read_text(text: str, loops: str | None = None) -> Recording:
-    """Read a recording from text; `loops` is the table of loops beside a table of nodes.
+    """Read a recording from text; `loops` is the table of autoscaler loops.
 
     Raises CalibrationError if it is no recording.
     """
@@ -183,7 +183,7 @@ def _scan_interval(text: str) -> float:
 
 
 def _idle(found: Recording, ends: list[float], starts: list[float], scan: float) -> Iterator[Loops]:
-    """Yield loops after which the autoscaler waited, without a launch or deletion around them."""
+    """Yield loops after which the autoscaler waited without changing nodes."""
     nodes, bound = found.nodes, sorted(pod.bound for pod in found.pods)
     launched, asked = _sorted(node.launched for node in nodes), _sorted(node.asked for node in nodes)
     came, went = _sorted(node.registered for node in nodes), _sorted(node.gone for node in nodes)

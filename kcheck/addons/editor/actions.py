@@ -90,7 +90,7 @@ class Plan(NamedTuple):
 
 
 def findings_at(snapshot: Snapshot, source: Source, start: int, end: int) -> list[Finding]:
-    """List findings shown in a byte range, and findings whose fix edits that range, closest first."""
+    """List findings in a byte range and those whose fix edits it, closest first."""
     found = []
     for finding in snapshot.result.findings:
         first, last = finding.span.start, min(finding.span.end, finding.span.source.line_end(finding.span.start))
@@ -176,7 +176,7 @@ def _is_in(source: Source, other: Source) -> bool:
 
 
 def _is_written_at(change: Change, source: Source, start: int, end: int) -> bool:
-    """Whether the range touches the line of a change, or the first line of the block that is changed."""
+    """Whether the range touches the change, or the first line of its block."""
     missing = change.origin.missing
     span = missing.container if missing is not None else change.origin.written
     return _is_in(source, span.source) and span.start <= end and start <= source.line_end(span.start)
@@ -190,7 +190,7 @@ def _is_within(finding: Finding, path: str) -> bool:
 
 
 def work_out(snapshot: Snapshot, request: Request, tell: Tell) -> Plan:
-    """Compute the edits of an action, and check them with another run; `tell` receives progress and may cancel."""
+    """Compute an action's edits and check them; `tell` receives progress."""
     state = _state(snapshot, tell)
     if request.what in _FOR_ALL:
         return _all_fixes(snapshot, request, state, tell)
@@ -209,7 +209,7 @@ _FOR_ALL = {"file": ("safe",), "file-costs": ("safe", "costs"), "workspace": ("s
 
 
 def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
-    """Return the state of a snapshot; check again if some findings are of an earlier run."""
+    """Return the state of a snapshot; check again if findings are outdated."""
     tree, config = snapshot.tree, snapshot.config
     overlay = {real: data for real, data in tree.disk.overlay.items() if data is not None}
     if not snapshot.partial:
@@ -289,7 +289,7 @@ _KEY = "suppressions"
 
 
 def with_suppression(folder: str, disk: Disk, finding: Finding, reason: str) -> tuple[File, Accepted]:
-    """Return a folder's settings file, new if there is none, with a suppression added, and the suppression.
+    """Return a folder's settings file with a suppression added, and the suppression.
 
     Raises ConfigError if the file cannot be read, or has its suppressions in a form that kcheck does not extend.
     """

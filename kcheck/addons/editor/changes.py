@@ -21,7 +21,7 @@ Stamps = dict[str, "system.Stamp"]
 
 
 class Watcher:
-    """Stamps of the files below some paths, and of some other files. Links out of the repository are not followed."""
+    """Stamps of the files below some paths, and of some other files."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
@@ -44,7 +44,7 @@ class Watcher:
                     self._seen.setdefault(name, stamp)
 
     def wait(self) -> list[str]:
-        """Wait for changes and until they stop; return the paths that were written, created or removed."""
+        """Wait for changes and until they stop; return the changed paths."""
         before = self._seen
         while (now := self._look()) == before:
             time.sleep(self._pause)

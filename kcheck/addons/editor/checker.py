@@ -1,4 +1,4 @@
-"""Check a folder repeatedly during editing, and reuse earlier outcomes for objects a change does not affect.
+"""Check a folder during editing, and reuse outcomes that cannot have changed.
 
 A first pass decides the objects of changed files and of their clusters; it reuses the outcomes of the run before
 for all others, and the simulated savings of that run. A second pass decides those, too.
@@ -35,7 +35,7 @@ _SHORT = 0.3
 
 
 class Checker:
-    """Checks a folder, given by real path, with its settings; `named` is the path the editor uses."""
+    """Checks a folder with its settings; `named` is its path in the editor."""
 
     def __init__(self, folder: str, settings: Settings, named: str = "") -> None:
         self.folder = folder
@@ -78,7 +78,7 @@ class Checker:
 
 
 class Earlier:
-    """Outcomes of runs on one folder. Each run begins, may decide a part, decides the rest, and ends."""
+    """Outcomes of runs on one folder, reused by the next run."""
 
     def __init__(self) -> None:
         self._outcomes: dict[tuple[str, str], Outcome] = {}
@@ -89,7 +89,7 @@ class Earlier:
         self._estimates: dict[tuple[str, str], object] = {}
 
     def begin(self, linter: Linter) -> bool:
-        """Begin a run; return whether the changes affect only some of the objects, so that the others can wait."""
+        """Begin a run; return whether changes affect only some objects."""
         reading = linter.reading
         before, after = self._sources, {source.path: source for source in reading.sources}
         self._changed |= {path for path in before.keys() | after.keys() if before.get(path) is not after.get(path)}
@@ -103,7 +103,7 @@ class Earlier:
         self._affected = None
 
     def decide(self, checks: Checks, thing: Thing) -> Outcome:
-        """Run the rules of a subject on an object, once per run; reuse an outcome that cannot have changed."""
+        """Run the rules of a subject on an object, or reuse the outcome."""
         key = (checks.subject, thing)
         if key not in self._now:
             if self._affected is not None and not self._affected.holds(thing, checks.world):
@@ -116,7 +116,7 @@ class Earlier:
         return self._now[key]
 
     def end(self) -> None:
-        """End a complete run and keep its outcomes for the next, except those of objects that share an id."""
+        """End a complete run and keep its outcomes for the next."""
         found: dict[tuple[str, str], Outcome | None] = {}
         for (subject, thing), outcome in self._now.items():
             key = (subject, thing.id)

@@ -1,4 +1,4 @@
-"""Completion of rule names in ignore comments, and of keys and values in kcheck.yaml."""
+"""Completion in ignore comments and in kcheck.yaml."""
 
 import os
 from collections import Counter
@@ -52,7 +52,7 @@ class Completion(NamedTuple):
 
 
 class Completions(NamedTuple):
-    """Completions that replace the text from `start` to `end`; the editor filters by what is typed there."""
+    """Completions that replace the text from `start` to `end`."""
 
     start: int
     end: int
@@ -201,7 +201,7 @@ _OF_FILES = {
 
 
 def _paths(setting: str, path: str, snapshot: Snapshot | None) -> Iterator[Completion]:
-    """Yield files and folders that a setting can name, relative to the settings' folder."""
+    """Yield files and folders a setting can name, relative to the settings."""
     wanted = _OF_FILES.get(setting)
     if snapshot is None or wanted is None:
         return

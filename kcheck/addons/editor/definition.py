@@ -27,7 +27,7 @@ _FILES = frozenset({
 
 
 def definition(snapshot: Snapshot, source: Source, offset: int) -> list[Span]:
-    """List at most `MOST` places that declare or set the code at an offset, the value's own line first."""
+    """List at most `MOST` places that declare or set the code at an offset."""
     code = code_of(snapshot)
     place = code.place(source, offset)
     found = _of_terraform(code, source, place) if place is not None else of_yaml(snapshot, source, offset)
@@ -51,7 +51,7 @@ def _of_terraform(code: Code, source: Source, place: Place) -> Iterator[Span]:
 
 
 def _names(expression: nodes.Expression) -> tuple[str, ...]:
-    """Return a reference's names without indexes, such as var and x; empty for other expressions."""
+    """Return a reference's names without indexes; empty for other expressions."""
     if isinstance(expression, nodes.Variable):
         return (expression.name,)
     if isinstance(expression, nodes.GetAttr):
@@ -64,7 +64,7 @@ def _names(expression: nodes.Expression) -> tuple[str, ...]:
 
 
 def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
-    """Yield the declaration of a module argument or tfvars entry, or the code that sets a declared variable."""
+    """Yield the declaration of an argument, or the code that sets a variable."""
     top, attribute = place.top, place.attribute
     if attribute is None:
         if top is not None and top.type == "variable" and top.labels:
@@ -83,7 +83,7 @@ def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
 
 
 def _setters(module: Module, name: str) -> Iterator[Span]:
-    """Yield what sets a variable: where its value is written, then the argument of the module call."""
+    """Yield the code that sets a variable, the value's own place first."""
     value = module.variable(name)
     origin = value.origin if value is not None else None
     block = module.configuration.variables.get(name)

@@ -114,7 +114,7 @@ def _reason(value: Unknown, snapshot: Snapshot) -> str:
 
 
 def _in_unit(value: object, fields: Sequence[Fact]) -> str:
-    """Return the unit of a number, or the number formatted in its unit, to append to a value."""
+    """Return the unit of a number, or the number in its unit, to append to a value."""
     found = {(read, one.field.unit) for one in fields if type(read := known(one.value)) is int and one.field.unit}
     if len(found) != 1:
         return ""
@@ -126,7 +126,7 @@ def _in_unit(value: object, fields: Sequence[Fact]) -> str:
 
 
 def _fields(fields: Sequence[Fact], subject: Subject) -> Iterator[str]:
-    """Yield the fields of kcheck's model that have the value, unless they depend only on its presence."""
+    """Yield the fields of the model that have the value."""
     plain_values = [known(one.value) for one in subject.values if isinstance(one.value, Known)]
     is_choice = not plain_values or any(isinstance(value, bool) or value in ("true", "false") for value in plain_values)
     kept = (fact for fact in fields if is_choice or not isinstance(known(fact.value), bool))

@@ -112,7 +112,7 @@ class EditRequests:
     def _action(
         self, offer: Offer, snapshot: Snapshot, able: Client, shown: dict[int, list[types.Diagnostic]]
     ) -> types.CodeAction | types.Command | None:
-        """Convert an offer for the editor; None if it is refused and the editor cannot show disabled actions."""
+        """Convert an offer for the editor; None if refused and not shown as disabled."""
         argument = msgspec.json.encode(offer.request).decode()
         if offer.request.what == "explain":
             command = types.Command(offer.title, EXPLAIN, arguments=[argument])
@@ -224,7 +224,7 @@ class EditRequests:
         return None
 
     async def _current(self, document: str) -> tuple[Snapshot, Source] | None:
-        """Return the newest state of the file's folder; None if the editor's text differs from it."""
+        """Return the newest state of the file's folder; None if its text differs."""
         found = await self._server.snapshot_of(document)
         if found is None:
             return None
@@ -235,7 +235,7 @@ class EditRequests:
         return found if is_same else None
 
     def _is_current(self) -> Callable[[], bool]:
-        """Return a function that returns whether all open texts are unchanged since this call."""
+        """Return a function that tests whether all open texts are unchanged since."""
         documents = self._server.workspace.text_documents
         versions = {address: document.version for address, document in list(documents.items())}
         return lambda: versions == {address: document.version for address, document in list(documents.items())}
@@ -286,7 +286,7 @@ class _Task(NamedTuple):
 
 
 class Prover:
-    """Computes edits one after the other, and keeps them until the folder's next snapshot."""
+    """Computes edits one at a time, and keeps them until the next snapshot."""
 
     def __init__(self) -> None:
         self._queue: PriorityQueue[_Task] = PriorityQueue()
@@ -302,7 +302,7 @@ class Prover:
     def ask(
         self, snapshot: Snapshot, request: Request, is_current: Callable[[], bool], *, chosen: bool = False
     ) -> Future[Plan]:
-        """Request the plan of an action while the text `is_current`; one the user has `chosen` is next."""
+        """Request the plan of an action while the text `is_current`."""
         plans = self._of(snapshot)
         future = plans.get(request)
         is_new = future is None or (future.done() and future.exception() is not None)
@@ -335,6 +335,6 @@ class Prover:
 
 
 def _go_on(task: _Task, _doing: str) -> None:
-    """Cancel a task that is outdated. Raises deadline.CancelledError if the text has changed."""
+    """Cancel an outdated task. Raises deadline.CancelledError if the text changed."""
     if not task.is_current():
         raise deadline.CancelledError

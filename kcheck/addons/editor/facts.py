@@ -1,4 +1,4 @@
-"""Facts about places in code: fields of the model written there, limits they affect, findings."""
+"""Facts about places in code: fields, limits they affect, findings."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -57,7 +57,7 @@ class Facts:
     # --- fields
 
     def fields(self, span: Span) -> list[Fact]:
-        """List the fields of the model whose values are written or used at exactly this span."""
+        """List the fields of the model whose values are at exactly this span."""
         return self._fields.get(span.source, {}).get((span.start, span.end), [])
 
     def between(self, source: Source, start: int, end: int) -> list[tuple[Span, list[Fact]]]:
@@ -101,7 +101,7 @@ class Facts:
     # --- limits
 
     def walls(self, spans: Iterable[Span]) -> list[Wall]:
-        """List the limits affected by values at these places, those met before the target first."""
+        """List the limits that values at these places affect, nearest first."""
         every = dict.fromkeys(wall for span in spans for wall in self._walls.get(span, ()))
         return sorted(every, key=lambda wall: (wall.short is not True, wall.number is None, wall.number or 0))
 
@@ -155,7 +155,7 @@ class Facts:
     # --- findings
 
     def findings(self, span: Span) -> list[Finding]:
-        """List findings that begin on the first line of a place or have it among their causes, worst first."""
+        """List findings that begin at a place or have it as a cause, worst first."""
         line = self._findings.get(span.source, {}).get(span.source.line_number(span.start), ())
         found = {id(finding): finding for finding, own in line if own.start < span.end and span.start < own.end}
         return sorted(found.values(), key=lambda finding: -finding.severity)
@@ -176,7 +176,7 @@ def _own(origin: Origin) -> list[Span]:
 
 
 def _written(value: Value[object], thing: Thing) -> list[Span]:
-    """List where a value is written and used; empty for defaults and for values implied by the object."""
+    """List where a value is written and used; empty for defaults."""
     if isinstance(value, Unset) or value.origin is None or value.origin.missing is not None:
         return []
     return [span for span in _own(value.origin) if span != thing.place]
@@ -197,7 +197,7 @@ def references(expression: nodes.Expression) -> Iterator[nodes.Expression]:
 
 
 def _inputs(wall: Wall) -> Iterator[Value[object]]:
-    """Yield the written values of a limit: the limit itself first, then the values that count against it."""
+    """Yield the written values of a limit, the limit itself first."""
     if wall.cause is not wall.cluster.name:  # where nothing in the code makes it
         yield wall.cause
     mechanism, cni = wall.mechanism, wall.cluster.cni

@@ -1,4 +1,4 @@
-"""Position of a cursor in incomplete YAML, found by indentation and brackets, as no parser accepts it."""
+"""Cursor position in incomplete YAML, found by indentation and brackets."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ Steps = tuple[str | int, ...]
 
 
 class Slot(NamedTuple):
-    """Place to type at: `start` and `end` of the text there, and the steps to its map, list or value.
+    """Place to type at: text range, and steps to its map, list or value.
 
     At a `key`, the steps lead to the map, and `others` are its other keys. `glued` means directly after `key:`,
     `inline` in brackets, `coloned` before a colon, `dashed` after a dash.

@@ -1,4 +1,4 @@
-"""Inlay hints of computed values: ranges, numbers, nodes of pools, and sizes at which ranges are full."""
+"""Inlay hints of computed values: ranges, numbers, nodes of pools."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _attributes(body: nodes.Body, blocks: tuple[nodes.Block, ...], start: int, e
 
 
 def _of_attribute(code: Code, source: Source, place: Place) -> Iterator[Hint]:
-    """Yield hints for ranges and numbers an attribute computes, also inside maps and lists."""
+    """Yield hints for ranges and numbers an attribute computes."""
     attribute = place.attribute
     if attribute is None or place.top is None or place.top.type in ("variable", "terraform"):
         return
@@ -164,7 +164,7 @@ def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
 
 
 def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
-    """Return a hint at a pool's nodes if its size is per zone and it has several zones."""
+    """Return a hint at the nodes of a pool sized per zone; None for others."""
     most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
     times = known(pools[0].size.times) or 1
     if most is None or times < 2:
@@ -185,7 +185,7 @@ def _pods_of_node(pools: list[NodePool], span: Span, snapshot: Snapshot) -> Hint
 
 
 def _nodes_of_pods(templates: list[PodTemplate], span: Span, snapshot: Snapshot) -> Hint | None:
-    """Return a hint at the nodes for a job's GPU pods; None unless they fit one pool only."""
+    """Return a hint at the nodes for a job's GPU pods; None unless one pool fits."""
     if len(templates) != 1 or not (known(templates[0].gpus) or 0) or (known(templates[0].count) or 0) < 2:
         return None
     template, pools = templates[0], snapshot.world.pools

@@ -47,7 +47,7 @@ class Hover(NamedTuple):
 
 
 def hover(snapshot: Snapshot, source: Source, offset: int) -> Hover | None:
-    """Return what kcheck knows about the value, rule or setting at an offset; None if nothing."""
+    """Return what kcheck knows about the value, rule or setting at an offset."""
     found = _comment(source, offset, snapshot) or _of_settings(source, offset, snapshot)
     if found is not None:
         return Hover(*found)
@@ -85,7 +85,7 @@ def _of_terraform(snapshot: Snapshot, source: Source, place: Place, offset: int)
 
 
 def _declared(snapshot: Snapshot, source: Source, place: Place) -> Subject | None:
-    """Describe a block at its header: the value of a variable or output, a resource's role in the model."""
+    """Describe a block at its header: its value, or its role in the model."""
     own = place.blocks[-1]
     code = code_of(snapshot)
     if len(place.blocks) == 1 and own.type in ("variable", "output") and own.labels:
@@ -139,7 +139,7 @@ def _unused(snapshot: Snapshot, source: Source) -> str:
 
 
 def _used(snapshot: Snapshot, source: Source, place: Place, offset: int) -> Subject | None:
-    """Describe an expression; None between the items of a list or map, such as in a comment."""
+    """Describe an expression; None between the items of a list or map."""
     if isinstance(place.path[-1], nodes.Object | nodes.Tuple) and source.data[offset : offset + 1] not in _BRACKETS:
         return None
     keyed = _of_key(place)
@@ -192,7 +192,7 @@ def _literal(snapshot: Snapshot, source: Source, place: Place, span: Span) -> Su
 
 
 def _around(place: Place) -> Iterator[Span]:
-    """Yield the spans of the expression, and of lists and templates directly around it."""
+    """Yield the spans of an expression and of the lists directly around it."""
     yield place.path[-1].span
     for expression in reversed(place.path[:-1]):
         if not isinstance(expression, nodes.Tuple | nodes.Template):

@@ -1,4 +1,4 @@
-"""Targets of references in manifests: pools a selector matches, named objects, files of a kustomization."""
+"""Targets of references in manifests: pools, named objects, files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Iterator[Span]:
 
 
 def _files(snapshot: Snapshot, source: Source, value: yaml.Target) -> Iterator[Span]:
-    """Yield the file that a kustomization names, or the kustomization in the folder it names."""
+    """Yield the file that a kustomization names, or the one in that folder."""
     if not isinstance(value, yaml.Scalar) or not value.text or "\0" in value.text:
         return
     folder = os.path.dirname(snapshot.real_path(source))
@@ -164,7 +164,7 @@ def _objects(snapshot: Snapshot, place: YamlPlace, name: str) -> Iterator[Span]:
 
 
 def _nearest(found: list[Span], source: Source) -> list[Span]:
-    """List the spans that share most folders with a file, as each cluster has its own folder of objects."""
+    """List the spans that share most folders with a file."""
     shared = [leading(source.path.split("/")[:-1], span.source.path.split("/")[:-1]) for span in found]
     return [span for span, number in zip(found, shared, strict=True) if number == max(shared)]
 
@@ -215,7 +215,7 @@ def _items(root: yaml.Target | None) -> Iterator[yaml.Node]:
 
 
 class YamlPlace(NamedTuple):
-    """A key or value in YAML. `steps` are keys and indexes from the document's top, including its own.
+    """A key or value in YAML, with keys and indexes from the document's top.
 
     `scalar` is the scalar written there, None at an alias. `nodes` are the enclosing collections, outermost first, and
     last the value, also for a key.
@@ -248,7 +248,7 @@ def _documents(source: Source) -> tuple[yaml.Document, ...]:
 
 
 def steps_to(source: Source, offset: int) -> YamlPlace | None:
-    """Find the key or value at an offset; None if there is none, or the file is not YAML."""
+    """Find the key or value at an offset; None without one."""
     for document in _documents(source):
         if document.root is not None and document.span.start <= offset < document.span.end:
             return _in(document.root, document.root, offset, (), ())

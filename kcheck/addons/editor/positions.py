@@ -10,7 +10,7 @@ _WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32
 
 
 class Positions:
-    """Positions for a client that counts columns in code units of utf-8, utf-16 or utf-32."""
+    """Positions for a client that counts columns in utf-8, utf-16 or utf-32 units."""
 
     def __init__(self, encoding: str = "utf-16") -> None:
         self._codec, self._width = _WIDTHS.get(encoding, _WIDTHS["utf-16"])
@@ -25,7 +25,7 @@ class Positions:
         return types.Range(self.position(span.source, span.start), self.position(span.source, span.end))
 
     def first_line(self, span: Span) -> types.Range:
-        """Convert a span to a range on its first line, as a whole block should not be underlined."""
+        """Convert a span to a range on its first line."""
         end = min(span.end, max(span.start, span.source.line_end(span.start)))
         return self.range(span.source.span(span.start, end))
 

@@ -1,4 +1,4 @@
-"""LSP handlers: text changes, hover, go to definition, inlay hints, and those of edit_requests."""
+"""LSP handlers: text changes, hover, definitions, inlay hints, edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def make(settings: Callable[[str], Settings]) -> Server:
-    """Create a server that checks each folder with the settings that `settings` returns for it."""
+    """Create a server; `settings` returns the settings of each folder."""
     server = Server(settings)
 
     @server.feature(types.INITIALIZED)
@@ -77,7 +77,7 @@ class Asked(NamedTuple):
 
 
 def _answer_about_values(server: Server) -> None:
-    """Answer requests about values one at a time, in a thread, so that changes never wait."""
+    """Answer requests about values one at a time, in a thread of their own."""
     turn = asyncio.Lock()  # what answers is imported when it is asked: an editor starts 0.2 s sooner
 
     async def told(function: Callable[..., Told], found: Asked, *offsets: int) -> Told:
@@ -126,7 +126,7 @@ async def _asked(server: Server, document: str) -> Asked | None:
 
 
 async def _asked_at(server: Server, params: types.HoverParams | types.DefinitionParams) -> tuple[Asked, int] | None:
-    """Return the file and the offset of a request; None if the file is unchecked or the line changed."""
+    """Return the file and offset of a request; None if the line changed."""
     found = await _asked(server, params.text_document.uri)
     offset = found.offset(server.positions.offset(found.shown, params.position)) if found is not None else None
     return None if found is None or offset is None else (found, offset)
@@ -151,6 +151,6 @@ def _location(server: Server, snapshot: Snapshot, span: Span, texts: dict[str, b
 
 
 def _shown(span: Span, shown: Source) -> Span | None:
-    """Convert a span to the editor's text; empty at its start if only that line is unchanged."""
+    """Convert a span to the editor's text; empty if only its line is unchanged."""
     start, end = (kept(at, span.source.data, shown.data) for at in (span.start, span.end))
     return None if start is None else shown.span(start, start if end is None else max(start, end))

@@ -1,4 +1,4 @@
-"""Language server: state of the workspace's folders, and the thread that checks them."""
+"""Language server: state of the workspace's folders, and the checking thread."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Server(LanguageServer):
     # --- what was found
 
     def _tell(self, answer: Answer) -> None:
-        """Convert an answer to diagnostics, in the checking thread, where time does not matter."""
+        """Convert an answer to diagnostics, in the checking thread."""
         found: Diagnostics = {}
         if answer.snapshot is not None:
             known = self._known.setdefault(answer.folder, {})
@@ -180,13 +180,13 @@ class Server(LanguageServer):
         self._published[folder] = found
 
     def newest(self, document: str) -> Snapshot | None:
-        """Return the newest state of a file's folder without waiting; None if there is none."""
+        """Return the newest state of a file's folder without waiting; None without one."""
         name = path(document)
         holding = [folder for folder in self._snapshots if contains_path(folder, name)]
         return self._snapshots[max(holding, key=len)] if name and holding else None
 
     async def snapshot_of(self, document: str) -> tuple[Snapshot, Source] | None:
-        """Return the newest state of a file's folder, and the file in it; None if kcheck has not read it.
+        """Return the newest state of a file's folder, and the file in it.
 
         Waits up to `_PATIENCE` for the check of the latest edit.
         """
@@ -250,7 +250,7 @@ _RUNS = 20
 
 
 class Answer(NamedTuple):
-    """Result of a request for a folder: a snapshot or an error; `last` if no other result follows."""
+    """Result of a request for a folder: a snapshot or an error."""
 
     request: int
     folder: str

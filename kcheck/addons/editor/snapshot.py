@@ -99,7 +99,7 @@ class Snapshot:
 
 
 class StandIn(NamedTuple):
-    """A file with a syntax error: the editor's `text`, its problem, and the readable bytes checked instead."""
+    """A file with a syntax error, and the readable bytes checked instead."""
 
     text: Source
     problem: Problem
@@ -134,7 +134,7 @@ class Buffers:
 
 
 def _problem_of(text: Source) -> Problem | None:
-    """Return the first syntax error; None if there is none, or the file is of another format."""
+    """Return the first syntax error; None without one."""
     if text.path.endswith((*HCL, *VARIABLES)) and not text.path.endswith(".json"):
         return next(iter(parse(text).problems), None)
     if text.path.endswith(MANIFESTS) and holds_objects(text.data):

@@ -49,7 +49,7 @@ def is_whole(value: Value[object]) -> bool:
 
 
 def unknown_parts(value: Value[object]) -> Unknown | None:
-    """Return the reason if all parts of a list or map are unknown; None otherwise, or without parts."""
+    """Return the reason if all parts of a list or map are unknown; else None."""
     every = list(parts(value.value)) if isinstance(value, Known) else []
     nothing = all(isinstance(one, Unknown) and _line(one, WIDE, 0) == _UNKNOWN for one in every)
     return next((one for one in every if nothing and isinstance(one, Unknown)), None)
@@ -148,7 +148,7 @@ def link(span: Span, snapshot: Snapshot, text: str = "") -> str:
 
 
 def chain(spans: Iterable[Span], snapshot: Snapshot, *, secret: bool = False) -> Iterator[str]:
-    """Yield the places that set a value with their code, from where it is written to its last use."""
+    """Yield the places that set a value, from where it is written to its last use."""
     for span in spans:
         is_secret = secret or (span.source, span.begin.line) in code_of(snapshot).secret_lines
         hidden = is_secret or span.source.private or span.source.derived

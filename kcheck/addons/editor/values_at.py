@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """A value with its module, block instance and loop iteration; `module` is None for YAML."""
+    """A value with its module, block instance and loop iteration."""
 
     where: str
     value: Value[object]
@@ -105,7 +105,7 @@ class Code:
         return self._by_folder[folder]
 
     def _alone(self, source: Source) -> Module | None:
-        """Return the module of a file that no read code calls, with its variables' defaults."""
+        """Return the module of a file that no code calls, with default variables."""
         folder = self.snapshot.tree.folder(os.path.dirname(source.path) or ".")
         if self._loader is None or folder is None or source not in folder.terraform:
             return None
@@ -126,7 +126,7 @@ class Code:
         return self._outlines[source]
 
     def place(self, source: Source, offset: int) -> Place | None:
-        """Find the code at an offset; None between blocks and attributes, and in other files."""
+        """Find the code at an offset; None outside of attributes."""
         outline = self.outline(source)
         if outline is None:
             return None
@@ -205,7 +205,7 @@ class Code:
 
 
 def _unmade(block: nodes.Block, module: Module) -> BlockRecord:
-    """Return a record for a block without instances; values that depend on the instance are unknown."""
+    """Return a record for a block without instances."""
     nothing = Unknown(NOT_MADE)
     return BlockRecord(block, module.scope.with_names(None, each=nothing, count=nothing))
 
@@ -216,14 +216,14 @@ def _sources(root: Module) -> set[Source]:
 
 
 def _afresh(scope: Scope) -> Scope:
-    """Copy a scope with its own budget, so that the editor's requests do not use up the check's."""
+    """Copy a scope with its own budget, apart from the check's."""
     own = Scope({}, scope)
     own.budget = Budget()
     return own
 
 
 def _path(attribute: nodes.Attribute, offset: int) -> Iterator[nodes.Expression]:
-    """Yield the expressions that contain an offset, outermost first; none outside the value."""
+    """Yield the expressions that contain an offset, outermost first."""
     span = attribute.value_span
     if not span.start <= offset < span.end:
         return

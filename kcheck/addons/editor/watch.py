@@ -90,7 +90,7 @@ class _Watch:
         return replace(config, select=self._select or config.select)
 
     def others(self) -> Iterator[str]:
-        """Yield relevant files that may be outside the paths: settings, files named there, and files already read."""
+        """Yield relevant files outside the paths: settings and files named there."""
         yield from self._settings_files()
         if self._last is None:
             return
@@ -176,7 +176,7 @@ class _Watch:
         return self._last.result
 
     def _state(self) -> _State:
-        """Check, and leave out known findings. Raises ConfigError if the settings are invalid."""
+        """Check, without known findings. Raises ConfigError for invalid settings."""
         if self._checker is not None:
             (last,) = self._checker.check({}, in_parts=False)
             config, tree, result = last.config, last.tree, last.result

@@ -135,7 +135,7 @@ def _check_unchanged(file: File, document: TextDocument | None) -> None:
 
 
 def _edit(one: types.TextEdit, *, snippets: bool, confirmed: bool) -> Edit:
-    """Convert an edit for the editor: with a placeholder for the reason, or with confirmation."""
+    """Convert an edit for the editor: with a placeholder or with confirmation."""
     if REASON in one.new_text:
         if snippets:
             escaped = one.new_text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
@@ -151,7 +151,7 @@ class UneditableError(Exception):
 
 
 def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.TextEdit]:
-    """Compute edits that turn a file into new bytes; unchanged text stays, and so does the cursor.
+    """Compute edits that turn a file into new bytes and keep the cursor.
 
     Raises UneditableError if the editor counts positions differently: not in UTF-8, or after a lone carriage return.
     """
@@ -176,7 +176,7 @@ def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.T
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
-    """Count equal bytes at the start and end of two texts, in whole characters and line ends."""
+    """Count equal bytes at the start and end of two texts, in whole characters."""
     head = leading(before, after)
     while head and (_is_inside(before, head) or _is_inside(after, head)):
         head -= 1

@@ -167,7 +167,7 @@ def _cluster(
 
 
 def _missing(cluster: Cluster, result: Result) -> MissingInput | None:
-    """Find the missing input of the first limit without a number, with the cluster's module and environment."""
+    """Find the missing input of the first limit without a number."""
     undecided = (wall for wall in walls.find_walls(cluster, result.world) if wall.short is None)
     own = (one.cause for one in undecided if one.kind != "recommended" and not capacity.is_account_quota(one))
     cause = next(own, None)
@@ -275,7 +275,7 @@ def _made(pool: NodePool, cluster: Cluster, world: World) -> list[Reservation]:
 
 
 def _reservation(pool: NodePool, cluster: Cluster, made: list[Reservation]) -> tuple[str, str]:
-    """Return the key of a pool's reservation, and the scope in which the key is unique."""
+    """Return the key of a pool's reservation, and the scope in which it is unique."""
     asked, own, types = pool.market.reservation_id, cloud(cluster.cloud), known(pool.machine.instance_types) or ()
     part = f" {types[0]}" if own.reserves_by_machine and types else ""
     name = known(asked) or next((text for one in made if (text := known(one.name))), "")
@@ -299,14 +299,14 @@ def _symbol(value: Value[str]) -> str:
 
 
 def _network(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Return the key of a cluster's network or its subnets, and the scope in which the key is unique."""
+    """Return the key of a cluster's network, and the scope in which it is unique."""
     found = world.pools.network(cluster)
     is_written = found and not found.startswith(f"{cluster.cloud}/")
     return found, EVERYWHERE if is_written else IN_REPOSITORY
 
 
 def _way_out(cluster: Cluster, world: World) -> tuple[str, str]:
-    """Return the key of a cluster's public egress addresses, and the scope in which the key is unique."""
+    """Return the key of a cluster's egress addresses, and its scope."""
     if cloud(cluster.cloud).has_own_addresses(cluster):
         return cluster.id, IN_REPOSITORY
     network, scope = _network(cluster, world)

@@ -28,7 +28,7 @@ class Keys:
         self._of_shared = cache(_digest_of)
 
     def of(self, one: Repository) -> str:
-        """Return the key of a repository, independent of its path; empty if it is too large or missing."""
+        """Return the key of a repository; empty if it is too large or missing."""
         name = os.path.basename(system.real_path(one.folder))  # modules may be known by it
         try:
             shared = map(self._of_shared, (*one.settings.rules, *one.settings.module_dirs))
@@ -44,7 +44,7 @@ def code() -> str:
 
 
 def _digest_of(top: str) -> str:
-    """Return a digest of a file, or of all files below a folder that kcheck may read; skip unreadable folders.
+    """Return a digest of a file, or of all readable files below a folder.
 
     Raises OSError if it is missing, unreadable or too large.
     """
@@ -67,7 +67,7 @@ def _digest_of(top: str) -> str:
 
 
 def _content(path: str, name: str) -> tuple[str, int]:
-    """Return an entry's kind and content with the number of bytes read; links are not followed."""
+    """Return an entry's kind and content with the number of bytes read."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):

@@ -1,4 +1,4 @@
-"""DuckDB file of a fleet, and queries on it. DuckDB has no network, no extensions, and no other files.
+"""DuckDB file of a fleet, and queries on it, without network or other files.
 
 Each file in `queries` begins with the question it answers.
 """
@@ -63,7 +63,7 @@ def require(folder: str) -> None:
 
 @contextlib.contextmanager
 def failures(what: str) -> Iterator[None]:
-    """Convert errors of the system and of DuckDB to ResultsError; `what` names the failed step.
+    """Convert errors of the system and of DuckDB; `what` names the failed step.
 
     Raises ResultsError if there was one.
     """
@@ -143,7 +143,7 @@ class Answer(NamedTuple):
 
 
 def ask(folder: str, sql: str) -> Answer:
-    """Query the tables in a folder. Raises ResultsError if there are none, or they cannot be read."""
+    """Query the tables in a folder. Raises ResultsError if they cannot be read."""
     with opened(folder) as database, failures(f"{folder}: the query fails"):
         found = database.execute(sql)
         return Answer([str(name) for name, *_ in found.description or ()], found.fetchall())
@@ -159,7 +159,7 @@ _NOTHING = "Nothing.\n"
 
 
 def as_text(answer: Answer) -> list[Line | Table]:
-    """Return an aligned table; cut long names in the middle and long sentences at the end."""
+    """Return an aligned table; cut names in the middle, sentences at the end."""
     if not answer.rows:
         return [Line(_NOTHING.rstrip())]
     body = [[_short(_shown(value)) for value in row] for row in answer.rows]
@@ -170,7 +170,7 @@ def as_text(answer: Answer) -> list[Line | Table]:
 
 
 def as_csv(answer: Answer) -> str:
-    """Format CSV (RFC 4180): unknown values are empty, and no text can act as a spreadsheet formula."""
+    """Format CSV (RFC 4180); no text can act as a spreadsheet formula."""
     made = io.StringIO()
     writer = csv.writer(made)
     writer.writerow(map(defused, answer.columns))

@@ -1,4 +1,4 @@
-"""Engine of a fleet: Dask, in this process or on the workers of a scheduler. Importing it imports Dask.
+"""Engine of a fleet: Dask, here or on the workers of a scheduler.
 
 Each worker checks each repository in a new process.
 """
@@ -42,14 +42,14 @@ def identity() -> tuple[str, str]:
 
 
 def work(task: Task, wanted: tuple[str, str]) -> Outcome:
-    """Check a repository with a given version of kcheck. Raises OtherKcheckError if this one is another."""
+    """Check a repository. Raises OtherKcheckError for another version of kcheck."""
     if identity() != wanted:
         raise OtherKcheckError
     return process.outcome_of(task)
 
 
 class _Call(NamedTuple):
-    """A call of `work`, unpickled only in the worker, so that the scheduler needs no kcheck."""
+    """A call of `work`, unpickled only in the worker."""
 
     task: Task
 
@@ -61,14 +61,14 @@ class _Call(NamedTuple):
 
 
 class DaskEngine:
-    """The workers of a scheduler, or `jobs` threads here; once started, `jobs` is their highest number so far."""
+    """The workers of a scheduler, or `jobs` threads here."""
 
     def __init__(self, scheduler: str | None, jobs: int) -> None:
         self.jobs = 0 if scheduler else jobs
         self._address = scheduler
 
     def __enter__(self) -> Self:
-        """Start or reach the workers. Raises EngineError if there are none, or one has another kcheck."""
+        """Start or reach the workers. Raises EngineError without a usable one."""
         with ExitStack() as stack:
             stack.enter_context(_silence())
             address = self._address or stack.enter_context(_local(self.jobs))
@@ -85,7 +85,7 @@ class DaskEngine:
         self._stack.close()
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Check tasks, and yield their outcomes as they finish; only a few tasks are read ahead.
+        """Check tasks, and yield their outcomes as they finish.
 
         Raises EngineError if there are no workers, one has another kcheck, or the scheduler is gone.
         """
@@ -152,7 +152,7 @@ class DaskEngine:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Keep Dask's messages off the terminal; those that matter become errors or failed repositories."""
+    """Keep Dask's messages off the terminal."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     with warnings.catch_warnings():
@@ -176,7 +176,7 @@ def _difference(answer: object) -> str:
 
 @contextmanager
 def _local(threads: int) -> Iterator[str]:
-    """Start a worker with a number of threads; yield its scheduler's address. On exit, end its checks."""
+    """Start a worker with a number of threads; yield its scheduler's address."""
     options = {"protocol": "inproc://", "dashboard": False}
     worker = {"nthreads": threads, "memory_limit": 0, **options}  # what checks need is in processes of their own
     cluster = SpecCluster({0: {"cls": _Worker, "options": worker}}, {"cls": _Scheduler, "options": options})
@@ -188,7 +188,7 @@ def _local(threads: int) -> Iterator[str]:
 
 
 class _Unseen:
-    """A part of Dask without its web pages, which `LocalCluster` serves even without a dashboard."""
+    """A part of Dask without the web pages that `LocalCluster` serves."""
 
     def start_http_server(self, *_arguments: object, **_options: object) -> None:
         """Start no web server."""

@@ -1,4 +1,4 @@
-"""Repositories of a fleet: folders, patterns, or a list with owners and shared limits."""
+"""Repositories of a fleet: folders, patterns, or a list."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Repository(Struct, frozen=True):
 
 
 class Stated(Struct, frozen=True):
-    """Limits by account, region (empty: all others) and name, and shared limits by key.
+    """Limits by account, region (empty: all others) and name, and shared ones.
 
     `egress` are public addresses, `networks` address units, `reservations` nodes.
     """

@@ -1,4 +1,4 @@
-"""Tasks of workers and their outcomes; each outcome is saved as soon as it is known.
+"""Tasks of workers and their outcomes, each saved as soon as it is known.
 
 If a run is killed, the next one reuses its outcomes where nothing has changed.
 """
@@ -18,7 +18,7 @@ CHECKED, PARTLY, FAILED = "checked", "partly", "failed"
 
 
 class Settings(Struct, frozen=True):
-    """Settings of a repository in the list; those not empty replace the repository's own.
+    """Settings of a repository in the list; they replace the repository's own.
 
     `roots` are the folders to check, all if empty. `nodes` are written as for `--nodes`, `price` as for `--price`.
     Paths are relative to the top of the repository, except `rules` and `module_dirs`, which belong to the fleet.
@@ -34,7 +34,7 @@ class Settings(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """Repository to check, with limits in seconds and bytes; `day` is empty for the worker's own."""
+    """Repository to check, with limits in seconds and bytes."""
 
     name: str
     folder: str
@@ -74,7 +74,7 @@ def failed(reason: str, *, can_retry: bool = False) -> Outcome:
 
 
 def encoded(data: object, encode: Callable[[object], bytes] = msgspec.msgpack.encode) -> bytes:
-    """Encode data as MessagePack or JSON. Lone surrogates, possible in file names, become escapes."""
+    """Encode data as MessagePack or JSON, with lone surrogates escaped."""
     try:
         return encode(data)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Load and compile what every check needs, in the process that checks are forked from.
+"""Load what every check needs, in the process that checks are forked from.
 
 This is most of the time of a check on a small repository. State of a repository is read again in its own check.
 """

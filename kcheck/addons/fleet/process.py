@@ -1,4 +1,4 @@
-"""A process per check, forked from one that has loaded kcheck; no state stays behind."""
+"""A process per check, forked from one that has loaded kcheck."""
 
 import gc
 import multiprocessing
@@ -37,7 +37,7 @@ _is_over = threading.Event()
 
 
 def prepare() -> None:
-    """Start the process that checks are forked from; return before it has loaded everything."""
+    """Start the process that checks are forked from, without waiting for it."""
     os.environ["PYTHONSAFEPATH"] = "1"  # the current folder may be a stranger's, and is no place for modules
     multiprocessing.current_process().daemon = False  # workers of Dask are, and may have no children then
     if not _CAN_FORK:
@@ -68,7 +68,7 @@ def all_ended() -> Iterator[None]:
 
 
 def outcome_of(task: Task) -> Outcome:
-    """Check a repository in its own process; always return an outcome, in bounded time."""
+    """Check a repository in its own process, in bounded time."""
     begin, data = time.monotonic(), None
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(target=_send, args=(task, sender), daemon=True)
@@ -135,7 +135,7 @@ def _end_with_worker() -> None:
 
 @contextmanager
 def _limited(memory: int) -> Iterator[None]:
-    """Limit this process to `memory` more bytes than it uses now, within its present limit; on Linux only."""
+    """Limit this process to `memory` more bytes than it uses now, on Linux."""
     if sys.platform != "linux":
         yield
         return

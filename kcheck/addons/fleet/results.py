@@ -68,7 +68,7 @@ def of_one_run(folder: str) -> Iterator[str]:
 
 
 def run_id(folder: str, begin: datetime) -> str:
-    """Return an id for a run that begins now, later than those of all runs in a folder."""
+    """Return an id for a run that begins now, later than those in the folder."""
     there = runs(folder)
     now = begin.strftime(_ID)
     if not there or there[-1] < now:
@@ -204,7 +204,7 @@ def _repository(one: Ended, kept: Kept) -> tuple[RepositoryRow, Rows]:
 
 
 def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> None:
-    """Make the Parquet file of a table from its lines; numbers of more than 64 bits become null."""
+    """Make the Parquet file of a table; numbers over 64 bits become null."""
     wide = {"BIGINT": "HUGEINT"}
     read = ", ".join(f"{quoted(one.name)}: '{wide.get(one.type, one.type)}'" for one in columns(table))
     cast = ", ".join(f"TRY_CAST({quoted(one.name)} AS {one.type}) AS {quoted(one.name)}" for one in columns(table))
@@ -216,7 +216,7 @@ def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> No
 
 
 def _write_database(database: DuckDBPyConnection) -> None:
-    """Make the DuckDB file of all valid Parquet files; start from the earlier one if usable."""
+    """Make the DuckDB file of all valid Parquet files."""
     new = f"{_WORK}/{DATABASE}"
     if not _is_copied(database, new):
         database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
@@ -305,7 +305,7 @@ _TAKEN = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 
 @contextlib.contextmanager
 def locked(folder: str) -> Iterator[None]:
-    """Lock an existing folder against other processes; no lock on systems without locks.
+    """Lock an existing folder against other processes.
 
     Raises ResultsError if another process has it, OSError if the lock file cannot be written.
     """

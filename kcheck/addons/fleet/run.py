@@ -1,4 +1,4 @@
-"""Run over a fleet: check changed repositories, and reuse the outcomes of the others."""
+"""Check changed repositories of a fleet, and reuse the outcomes of others."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class Engine(Protocol):
 
 
 def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextManager[Engine]]:
-    """Return an engine: the workers of a scheduler, or `jobs` local threads; only here Dask is imported.
+    """Return an engine: the workers of a scheduler, or `jobs` local threads.
 
     Raises EngineError if `scheduler` is not an address.
     """
@@ -51,7 +51,7 @@ def engine_of(scheduler: str | None, jobs: int) -> Callable[[], AbstractContextM
 
 
 class Order(NamedTuple):
-    """Limits for each repository, retries after a failure, and whether a `fresh` run checks unchanged ones, too."""
+    """Limits for each repository, retries, and whether a run is `fresh`."""
 
     seconds: float = 600.0
     memory: int = 4 * 1024**3
@@ -71,7 +71,7 @@ def run(
     repositories: Sequence[Repository], kept: Kept, start: Callable[[], AbstractContextManager[Engine]], order: Order,
     tell: Callable[[str], None],
 ) -> tuple[list[Ended], int | None]:  # fmt: skip
-    """Check all repositories that have changed, the slowest first; `tell` receives progress.
+    """Check all changed repositories, the slowest first; `tell` receives progress.
 
     Also return how many were checked at a time; None if none was. Raises ConfigError if KCHECK_TODAY is no day,
     EngineError if the engine has failed.
@@ -107,7 +107,7 @@ class _Run:
         self._begin, self._failures = time.monotonic(), 0
 
     def changed(self, repositories: Iterable[Repository]) -> list[Repository]:
-        """List the repositories to check, the slowest first; the others get their last outcome."""
+        """List the repositories to check, the slowest first."""
         seconds: dict[str, float] = {}
         for one in repositories:
             last = self._kept.outcome(one.name)
@@ -118,7 +118,7 @@ class _Run:
         return [self.by_name[name] for name in sorted(seconds, key=seconds.__getitem__, reverse=True)]
 
     def task(self, one: Repository) -> Task:
-        """Make the task of a repository, with its current key: later changes are checked by the next run."""
+        """Make the task of a repository, with its current key."""
         self._key(one.name)
         return Task(one.name, one.folder, one.settings, self._order.seconds, self._order.memory, self._day)
 

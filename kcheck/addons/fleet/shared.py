@@ -1,4 +1,4 @@
-"""Limits that clusters of a fleet share: their demand at the targets, and the supply."""
+"""Limits that clusters of a fleet share: demand and supply."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ _LISTS = {"address-units": "networks", "docker-hub": "egress", "reservation": "r
 
 
 class _Share(NamedTuple):
-    """A cluster's share of a limit. `identity` is empty if the cluster may be a copy of another one."""
+    """A cluster's share of a limit; without `identity`, it may be a copy."""
 
     repository: str
     place: Surroundings
@@ -42,7 +42,7 @@ class _Share(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Identity of a shared limit; `alone` names a cluster if it is unknown which others share the limit."""
+    """Identity of a shared limit; `alone` names a cluster if others are unknown."""
 
     kind: str
     account: str
@@ -145,7 +145,7 @@ def _row(group: _Group, shares: list[_Share], stated: Stated, outside: Counter[t
 
 
 def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
-    """Split shares into those that count, the largest first, and those of copied clusters."""
+    """Split shares into those that count, and those of copied clusters."""
     ordered = sorted(shares, key=lambda one: (-one.use.needed, one.repository, one.use.cluster, one.use.is_exact))
     counting: list[_Share] = []
     copies: list[_Share] = []
@@ -157,7 +157,7 @@ def _distinct(shares: list[_Share]) -> tuple[list[_Share], list[_Share]]:
 
 
 def _limits(group: _Group, shares: list[_Share], stated: Stated) -> tuple[int | None, int | None]:
-    """Return the lower and upper bound of a supply, from the list or else from the repositories."""
+    """Return the lower and upper bound of a supply."""
     said = stated.of_key(group.kind, group.key)
     if said is not None:
         return said, said
@@ -174,7 +174,7 @@ def _common(texts: Iterable[str]) -> str:
 
 
 def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, is_exact: bool) -> Iterator[str]:
-    """Yield what to add to the list, for the largest share, so that kcheck knows whether a limit holds."""
+    """Yield entries to add to the list, so that kcheck knows whether a limit holds."""
     (least, most), where = limits, _where(share, key)
     if not share.use.key:
         yield f"not added to others: write {_MISSING[share.use.kind]}"
@@ -189,7 +189,7 @@ def _doubts(share: _Share, key: str, limits: tuple[int | None, int | None], *, i
 
 
 def _remarks(copies: list[_Share], others: int) -> Iterator[str]:
-    """Say what a sum leaves out: copies of clusters, and clusters that may not share it."""
+    """Name what a sum leaves out: copies, and clusters that may not share it."""
     if copies:
         names = some([share.who for share in copies], _MOST_NAMES)
         yield f"the same cluster in copies counts once: {names}"

@@ -1,4 +1,4 @@
-"""Tables of a fleet's runs: a struct per row, typed columns with meanings. Later versions only add columns.
+"""Tables of a fleet's runs: a struct per row, columns with meanings.
 
 `docs/fleet.schema.json` and the columns of the Parquet and DuckDB files are made from here. Every table but `runs`
 begins with the column `run` and, if a row is of one repository, `repository`.
@@ -178,7 +178,7 @@ class SharedRow(Struct, frozen=True):
 
 
 class Table(NamedTuple):
-    """A table. Its own columns come after `run` (except in `runs`) and `repository` (if a row is of one)."""
+    """A table; its own columns come after `run` and `repository`."""
 
     row: type[Struct]
     of_repository: bool = True

@@ -25,7 +25,7 @@ class AdditionError(Exception):
 
 
 def _root_of(source: Source) -> yaml.Mapping:
-    """Return the root mapping of a file. Raises AdditionError if the file is not one mapping."""
+    """Return the root mapping of a file. Raises AdditionError for other content."""
     documents = list(yaml.documents(source))
     problem = next((document.problem for document in documents if document.problem), None)
     if problem is not None:
@@ -38,7 +38,7 @@ def _root_of(source: Source) -> yaml.Mapping:
 def _apply_checked(
     source: Source, edits: list[Edit] | None, expected: Callable[[dict[str, Data]], dict[str, Data]]
 ) -> bytes:
-    """Apply edits, and verify that the result parses as expected. Raises AdditionError if it does not."""
+    """Apply edits. Raises AdditionError if the result does not parse as expected."""
     new = Source(source.path, apply(source.data, edits or []))
     if edits:
         with suppress(AdditionError):
@@ -57,13 +57,13 @@ _SPECIAL, _ESCAPED = regex(r"[.+*?^$()\[\]{}|\\]"), r"\\\g<0>"
 
 
 def _repository(below: str) -> dict[str, Data]:
-    """Return the hook's entry; `below` limits the paths it checks and the files that trigger it."""
+    """Return the hook's entry; `below` limits the paths it checks."""
     limits: dict[str, Data] = {"files": f"^{_SPECIAL.sub(_ESCAPED, below)}/", "args": [below, "--"]} if below else {}
     return {"repo": REPOSITORY, "rev": f"v{__version__}", "hooks": [{"id": "kcheck", **limits}]}
 
 
 def new_hooks(below: str) -> str:
-    """Format a new pre-commit configuration; `below` is the folder to check, empty for all."""
+    """Format a new pre-commit configuration; `below` is the folder to check."""
     return "".join(f"{line}\n" for line in PLAIN.lines({"repos": [_repository(below)]}))
 
 
@@ -157,7 +157,7 @@ def pipeline(below: str) -> str:
 
 
 def with_job(source: Source, below: str) -> bytes | None:
-    """Return a .gitlab-ci.yml with the job added at the end; None if it mentions kcheck.
+    """Return a .gitlab-ci.yml with the job added; None if it mentions kcheck.
 
     Raises AdditionError if it is no pipeline, or written so that nothing can be added.
     """

@@ -1,4 +1,4 @@
-"""Files that `kcheck init` would write into a repository, and notes on those it leaves alone."""
+"""Files that `kcheck init` would write, and notes on those it leaves alone."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ from kcheck.text.values import Known, known
 
 
 class Proposal(Struct):
-    """New and changed files, notes on these and on files left alone, and the result of a check with them.
+    """New and changed files with notes, and the result of a check with them.
 
     Paths are relative to `base`: the working directory, or the repository's top if that is not below it. `result` is
     None if there is nothing to check.
@@ -100,7 +100,7 @@ def _new_only(result: Result, config: Config) -> Result:
 
 
 def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
-    """Return settings for the working directory, and a function that formats them for a check's result."""
+    """Return settings for the working directory, and a function that formats them."""
     tree = Tree(["."])
     reading = reader.read(tree, nothing)
     roots = {cluster.root for cluster in reading.inventory.clusters}
@@ -143,7 +143,7 @@ _TELLS_NOTHING = frozenset({
 
 
 def folders_to_exclude(folders: Iterable[str]) -> list[str]:
-    """List test and example folders among those with clusters, if there are other clusters too.
+    """List test and example folders with clusters, if there are others too.
 
     Without any others, examples count as the repository's main content.
     """
@@ -173,7 +173,7 @@ def _patterns(folders: Iterable[str]) -> list[str]:
 
 
 def environments(reading: Reading) -> list[Environment]:
-    """List root modules with clusters, once for every variable file that makes an environment."""
+    """List root modules with clusters, once per environment."""
     clusters = {(cluster.root, cluster.environment) for cluster in reading.inventory.clusters}
     result: list[Environment] = []
     for root in reading.roots:
@@ -186,7 +186,7 @@ def environments(reading: Reading) -> list[Environment]:
 
 
 def with_manifests(entries: list[Environment], inventory: Inventory) -> tuple[list[Environment], list[str]]:
-    """Add the manifest folders that name exactly one cluster; also return folders that name none."""
+    """Add manifest folders that name one cluster; return those that name none."""
     clusters = [(cluster, _folder_names(cluster)) for cluster in inventory.clusters]
     if len(clusters) < 2:
         return entries, []
@@ -242,7 +242,7 @@ def _leads_out(proposal: Proposal, real: str) -> bool:
 
 
 class _Addition(NamedTuple):
-    """A file for the repository, as a new one and as an addition, both for the folder kcheck checks."""
+    """A file for the repository, as a new one and as an addition."""
 
     path: str
     what: str

@@ -1,4 +1,4 @@
-"""Amounts that a pod requested, used and held of its node in part of a recording, and their sums."""
+"""Amounts that pods requested, used and held in part of a recording."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PERCENT = 100
 
 
 class Period(Struct, frozen=True):
-    """Part of a recording: from `begin` to `end`, and its hours from `first` up to `last`, exclusive."""
+    """Part of a recording, with its hours from `first` up to `last`, exclusive."""
 
     begin: int
     end: int
@@ -38,7 +38,7 @@ class Period(Struct, frozen=True):
 
 
 class Amounts(Struct):
-    """Sums over pods: hours of GPUs, cores and GiB, US dollars paid, and how much of them idled.
+    """Sums over pods: hours of GPUs, cores and GiB, US dollars, and idle parts.
 
     GPUs and MIG slices count by their share of a GPU. `gpu_measured` are the GPU-hours with measured use, `gpu_busy`
     and `gpu_idle` the two parts of these; `tensor_busy` of `tensor_measured` had active tensor cores. `gpu_unpriced`
@@ -120,7 +120,7 @@ def total(found: Iterable[Amounts]) -> Amounts:
 
 
 class Share(Struct):
-    """Share of its node that a pod took for some `seconds` of a period: `paid`, and `used` of it.
+    """Share of its node that a pod took for some `seconds`: paid and used.
 
     `used` is None if not measured. Nothing here depends on a price.
     """
@@ -131,14 +131,14 @@ class Share(Struct):
 
 
 class Held(Struct):
-    """Pod in a period: its requests and use, and its share of its node; None if unknown."""
+    """A pod in a period: requests, use, and share of its node, None if unknown."""
 
     amounts: Amounts
     share: Share | None
 
 
 def held(pod: Pod, node: Priced | None, span: Period, recording: Recording) -> Held | None:
-    """Compute the amounts of a pod in a period of a recording; None if the pod was absent."""
+    """Compute the amounts of a pod in a period; None if it was absent."""
     low, high = (max(0, hour - pod.hours.first) for hour in (span.first, span.last))
     seconds = pod.hours.seconds[low:high]
     before = _before_running(pod, span, recording)
@@ -168,13 +168,13 @@ def held(pod: Pod, node: Priced | None, span: Period, recording: Recording) -> H
 
 
 def _cards(asked: dict[str, float], cards: Sequence[Gpu], copies: int) -> tuple[float, int]:
-    """Count a pod's whole GPUs, and the GPUs measured at the same time: after a restart it may have others."""
+    """Count a pod's whole GPUs, and the GPUs measured at the same time."""
     seen = len({gpu.id for gpu in cards})
     return nodes.gpus(asked) / copies or seen, min(seen, round(nodes.devices(asked)) or seen)
 
 
 def busy_hours(pod: Pod, node: Priced | None) -> Iterator[tuple[int, float, float]]:
-    """Yield, for each hour of the recording, a pod's measured GPU-hours and the busy part of these."""
+    """Yield a pod's measured GPU-hours and their busy part for each hour."""
     cards = [gpu for container in pod.containers.values() for gpu in container.gpus]
     count, watched = _cards(pod.requested, cards, node.copies if node else 1)
     for hour, (busy, seconds) in enumerate(zip(pod.hours.busy, pod.hours.seconds, strict=False), pod.hours.first):
@@ -196,7 +196,7 @@ def _add_activity(into: Amounts, cards: Sequence[Gpu]) -> None:
 
 
 def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
-    """Return a pod's share of a GPU node: it pays for its GPUs, which others cannot use."""
+    """Return a pod's share of a GPU node: its GPUs, which others cannot use."""
     share = min(1.0, share)
     if not share:
         return Share(seconds, 0, 0)
@@ -205,7 +205,7 @@ def _share_of_gpus(share: float, had: Amounts, seconds: float) -> Share:
 
 
 def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: bool) -> Share | None:
-    """Return a pod's share of a node without GPUs: the larger of its shares of cores and memory.
+    """Return a pod's share of a node without GPUs: of cores or memory.
 
     It pays for the larger of its request and its use, as in OpenCost's specification:
     https://www.opencost.io/docs/specification.
@@ -221,7 +221,7 @@ def _share_of_cores(node: Priced, had: Amounts, seconds: float, *, is_measured: 
 
 
 def _before_running(pod: Pod, span: Period, recording: Recording) -> int:
-    """Count the seconds a pod held its node before it ran, for example while images were pulled.
+    """Count the seconds a pod held its node before it ran.
 
     None if its start was not seen: it started before the recording, or in a gap of it.
     """

@@ -1,4 +1,4 @@
-"""Bill of a cluster: use and cost by owner, team, namespace, job or experiment, the worst first."""
+"""Use and cost of a cluster by owner, team, namespace, job or experiment."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Row(Struct):
 
 
 class Compared(Struct, frozen=True):
-    """Two periods of a recording that are compared; `factor` scales the earlier one to the length of the later."""
+    """Two compared periods; `factor` scales the earlier one to the later."""
 
     recent: Period
     before: Period
@@ -55,7 +55,7 @@ class Compared(Struct, frozen=True):
 
 
 class PoolBill(Struct):
-    """Nodes of a pool, or of a machine type if the pool is unknown: `whole` capacity, and `spare` not requested."""
+    """Nodes of a pool or machine type: `whole` capacity, and `spare` unrequested."""
 
     name: str
     machines: list[str] = []
@@ -102,7 +102,7 @@ class Bill(Struct):
 
 
 class _Part(Struct):
-    """Amounts of a period: of each pod by index, of spare capacity, and of pools; `ran` are pods that ran."""
+    """Amounts of a period: of pods by index, of spare capacity, and of pools."""
 
     pods: dict[int, Amounts] = field(default_factory=dict)
     ran: set[int] = field(default_factory=set)
@@ -114,7 +114,7 @@ def bill(
     joined: Joined, world: World, by: By, own_labels: Mapping[str, Sequence[str]] | None = None,
     previous: Joined | None = None, order: Order = "idle",
 ) -> Bill:  # fmt: skip
-    """Bill a recording, compared with the `previous` one or, from two weeks on, week with week."""
+    """Bill a recording, compared with the `previous` one or week with week."""
     recording = joined.recording
     names = list((own_labels or {}).get(by) or _usual_labels()[by]) if by not in ("namespace", "job") else []
     nodes = Nodes(recording.nodes, world)
@@ -174,13 +174,13 @@ def _keys(joined: Joined, by: By, names: Sequence[str]) -> list[str]:
 
 @cache
 def _usual_labels() -> dict[str, list[str]]:
-    """Return the usual labels that name an owner, a team or an experiment, the first ones first."""
+    """Return the usual labels of owners, teams or experiments, best first."""
     data: dict[str, list[str]] = bundled.load(os.path.join(PROFILES, "any", "dimensions.yaml"))["labels"]
     return data
 
 
 def _labelled(match: Match, names: Sequence[str], spaces: Mapping[str, str]) -> str:
-    """Return the label's value of a pod, else of its namespace, else of its code; empty without."""
+    """Return a pod's label, else its namespace's, else its code's."""
     template, workload = match.template, match.workload
     code = [template.labels, template.annotations] if template is not None else []
     code += [workload.labels] if workload is not None else []
@@ -262,7 +262,7 @@ def _held(joined: Joined, nodes: Nodes, span: Period) -> dict[int, Held]:
 
 
 def _charge(found: Held, node: Priced | None, factor: float) -> None:
-    """Add payments to a pod's amounts; `factor` is below 1 if the pods request more than the node has."""
+    """Add payments to a pod's amounts; `factor` shares an overbooked node."""
     amounts, share = found.amounts, found.share
     if node is None or node.price is None or share is None:
         amounts.gpu_unpriced, amounts.cpu_unpriced = amounts.gpu_hours, amounts.cpu_requested
@@ -276,7 +276,7 @@ def _charge(found: Held, node: Priced | None, factor: float) -> None:
 
 
 def _queued(match: Match, span: Period, recording: Recording) -> Amounts:
-    """Return a pod's wait for its node, if the wait ended in the period, or not before last seen."""
+    """Return a pod's wait for its node, if it ended in the period."""
     pod = match.pod
     if pod.scheduled is not None:
         if pod.created is None or not span.has(pod.scheduled):
@@ -349,7 +349,7 @@ def _sums(joined: Joined, keys: Sequence[str], part: _Part) -> dict[str, Amounts
 
 
 def _note(result: Bill, compared: Compared, recent: dict[str, Amounts], before: dict[str, Amounts]) -> None:
-    """Store both periods' amounts in each row; rows that only the earlier period has count in the totals only."""
+    """Store both periods' amounts in each row."""
     result.compared = compared
     for row in [*result.rows, result.spare]:
         row.recent = recent.get(row.name, Amounts())
@@ -390,7 +390,7 @@ def _is_gang(match: Match) -> bool:
 
 
 def _waits(matches: Iterable[Match], span: Period) -> dict[int, int]:
-    """Return, by pod index, the seconds a pod held its node while other pods of its gang had none."""
+    """Return by pod index the seconds a pod held its node waiting for its gang."""
     gangs: dict[tuple[str, str, str], list[tuple[int, Match]]] = {}
     for index, match in enumerate(matches):
         if match.pod.created is not None and _is_gang(match):

@@ -114,7 +114,7 @@ def with_network(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def recording_of(file: str | None, network: Network, window: str) -> Recording:
-    """Read the recording in a file, or record from a Prometheus; `window` comes from the settings, or is empty.
+    """Read the recording in a file, or record from a Prometheus.
 
     Raises click.UsageError if neither is given, or both; RecordingError if it cannot be read, or there is no answer.
     """
@@ -131,7 +131,7 @@ def _recorded(network: Network, window: str) -> Recording:
 
 
 def question(network: Network, window: str) -> Question:
-    """Build the question from the options; `window` comes from the settings, or is empty.
+    """Build the question from the options and the settings' `window`.
 
     Raises click.UsageError if step or window is out of range.
     """
@@ -147,7 +147,7 @@ def question(network: Network, window: str) -> Question:
 
 
 def client(network: Network) -> Prometheus:
-    """Create a client for the Prometheus of the options; their secrets go to it only, and are never shown.
+    """Create a client for a Prometheus; its secrets are never shown.
 
     Raises OptionError if options contradict each other, RecordingError if an option is invalid.
     """

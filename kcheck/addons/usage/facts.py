@@ -1,4 +1,4 @@
-"""Slowly changing metrics: owners, labels, requests, limits, times, restarts, nodes. Queried once per slice."""
+"""Slowly changing metrics: owners, labels, requests, limits, restarts, nodes."""
 
 from collections.abc import Callable, Iterator
 
@@ -36,7 +36,7 @@ class Facts(Struct):
         self._nodes(found)
 
     def standing(self, at: int) -> tuple[dict[tuple[str, ...], int], set[tuple[str, ...]]]:
-        """Return restart counts of containers at a time, and containers whose last end was an out-of-memory kill.
+        """Return restart counts at a time, and containers last killed for memory.
 
         If data begins at that time, an exporter may be scraped up to an interval later, so take the minimum around it.
         """
@@ -166,7 +166,7 @@ class Facts(Struct):
 
 
 def set_time(pod: Pod, name: str, value: int | None, *, earliest: bool) -> None:
-    """Set a time of a pod; for pods of the same name, keep the earliest begin and the latest end."""
+    """Set a time of a pod; of the same name, keep the earliest begin and latest end."""
     old = getattr(pod, name)
     if value is not None:
         setattr(pod, name, value if old is None else min(old, value) if earliest else max(old, value))

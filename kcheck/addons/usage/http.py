@@ -1,4 +1,4 @@
-"""HTTP connection to one server: bounded responses, retries, and actionable errors without secrets."""
+"""HTTP connection to one server, with bounded responses and retries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SlowError(HttpError):
 
 
 class Access(Struct, frozen=True):
-    """Connection settings of a server; `headers` may be secret, `ca` is a certificate file."""
+    """Connection settings; `headers` may be secret, `ca` is a certificate file."""
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -105,7 +105,7 @@ class Server:
         self._headers = {"User-Agent": "kcheck", "Accept-Encoding": "gzip", **dict(access.headers)}
 
     def post(self, path: str, fields: dict[str, str]) -> Answer:
-        """Send a form and return the response; retry if the server is busy or the connection breaks.
+        """Send a form; retry if the server is busy or the connection breaks.
 
         Raises SlowError if the response is too slow or too large, HttpError if there is no response.
         """
@@ -160,7 +160,7 @@ class Server:
         return f"{self.access.url} redirects to {there[:200] or 'nowhere'}{login}; give the URL that answers itself"
 
     def _unpacked(self, response: BaseHTTPResponse, end: float) -> Iterator[bytes]:
-        """Yield the decompressed body in parts. Raises SlowError if it is too large, or does not arrive in time."""
+        """Yield the decompressed body. Raises SlowError if it is too large or late."""
         coding = response.headers.get("Content-Encoding", "identity").lower()
         if coding not in ("gzip", "identity"):
             raise HttpError(f"{self.access.url} answers in encoding {coding}, but kcheck asked for gzip")

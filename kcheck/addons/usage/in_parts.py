@@ -1,4 +1,4 @@
-"""Recordings that can be interrupted: progress is saved in a file, and the next run continues from it."""
+"""Recordings that can be interrupted and continued from a file."""
 
 import os
 import time
@@ -34,7 +34,7 @@ def begin(
 
 
 def run(recorder: Recorder, part: str, show: Callable[[str], None]) -> None:
-    """Record to the end; save the progress to `part` from time to time, and on failure.
+    """Record to the end; save the progress to `part`, also on failure.
 
     Raises RecordingError if it failed, KeyboardInterrupt if it was stopped; both say what `part` contains.
     """

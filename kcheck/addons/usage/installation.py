@@ -1,4 +1,4 @@
-"""Metrics that a Prometheus has of a cluster: names, scrape interval, start of data, and gaps."""
+"""Metrics that a Prometheus has of a cluster, with interval, start and gaps."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Installation(Struct):
 def look(
     prometheus: Prometheus, matchers: list[str], begin: int, end: int, *, step: int, since: int | None = None
 ) -> Installation:
-    """Find the metrics of a Prometheus from `begin` to `end`; `since` is when data begins, if known.
+    """Find the metrics of a Prometheus from `begin` to `end`.
 
     Raises HttpError if there is no response, or there are no metrics of containers or GPUs.
     """
@@ -117,7 +117,7 @@ def _interval(prometheus: Prometheus, name: str, at: int) -> int:
 
 
 def _spacing(prometheus: Prometheus, name: str, at: int, seconds: int) -> float:
-    """Return the seconds per sample; series that began or ended meanwhile have fewer, so not the median."""
+    """Return the seconds per sample of series that lived throughout."""
     count = prometheus.number(f"quantile(0.75, count_over_time({name}[{metrics.window(seconds)}]))", at)
     return seconds / count if count and count >= 1 else seconds
 

@@ -60,7 +60,7 @@ def access_of(network: Network) -> Access:
 
 
 def _secret(file: str | None, option: str, variable: str) -> str:
-    """Read a secret from a file, else from an environment variable; empty if there is none."""
+    """Read a secret from a file, else from the environment; empty without one."""
     if file is None:
         text = os.environ.get(variable) or ""
         option = variable

@@ -1,4 +1,4 @@
-"""Queries to a Prometheus-compatible API: Prometheus, Thanos, Mimir, managed services."""
+"""Queries to an API compatible with Prometheus."""
 
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
@@ -58,7 +58,7 @@ _FAILURE = msgspec.json.Decoder(_Failure)
 
 
 class Prometheus:
-    """Client of a Prometheus; `warnings` collects the server's, such as partial responses."""
+    """Client of a Prometheus; `warnings` collects the server's."""
 
     def __init__(self, access: Access, server: Server | None = None) -> None:
         self.url = access.url
@@ -68,7 +68,7 @@ class Prometheus:
         self._longest = LONGEST
 
     def instant(self, query: str, at: int) -> list[Sample]:
-        """Run an instant query. Raises SlowError if the query is too large, HttpError if there is no response."""
+        """Run an instant query. Raises SlowError if too large, HttpError without reply."""
         found = self._decoded(self._asked("query", {"query": query, "time": str(at)}), _INSTANT)
         self._note(found.warnings)
         return found.data.result
@@ -94,7 +94,7 @@ class Prometheus:
     def pieces(
         self, query: str, begin: int, end: int, step: int, series: int
     ) -> Iterator[tuple[int, int, list[Series]]]:
-        """Run a range query from `begin` to before `end`, in pieces small enough for both sides.
+        """Run a range query from `begin` to before `end`, in pieces.
 
         `series` is their expected number. Pieces that the server finds too large are halved. Yields the start of a
         piece, the start of the next, and the series.
@@ -114,7 +114,7 @@ class Prometheus:
             begin = last + step
 
     def span(self, query: Callable[[int], str], begin: int, end: int) -> list[Sample]:
-        """Run a query over the time from `begin` to `end`, halving it while it is too large.
+        """Run a query over a time, halving it while it is too large.
 
         `query` takes the length in seconds. Samples of later halves come last.
         """

@@ -1,4 +1,4 @@
-"""Record a cluster's usage slice by slice; each is added as a whole, so that a recording can resume."""
+"""Record a cluster's usage slice by slice, so that a recording can resume."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST = 24
 
 
 class Question(Struct, frozen=True):
-    """Scope of a recording: the `window` before `end`, a sample every `step` seconds, and matchers."""
+    """Scope of a recording: `window` before `end`, `step` seconds, matchers."""
 
     window: int
     step: int
@@ -43,7 +43,7 @@ class Question(Struct, frozen=True):
 
 
 class Recorder:
-    """Makes or completes a recording; `is_consistent` is False only while a slice is being added."""
+    """Makes or completes a recording, consistent after each slice."""
 
     def __init__(self, prometheus: Prometheus, recording: Recording, installation: Installation) -> None:
         self.recording = recording
@@ -53,7 +53,7 @@ class Recorder:
 
     @classmethod
     def new(cls, prometheus: Prometheus, question: Question) -> Recorder:
-        """Start a recording. Raises HttpError if there is no response, or nothing to record."""
+        """Start a recording. Raises HttpError without a reply or anything to record."""
         begin, end, step = question.end - question.window, question.end, question.step
         found = look(prometheus, list(question.matchers), begin, end, step=step)
         recording = Recording(
@@ -115,7 +115,7 @@ class Recorder:
 
 
 def slice_hours(installation: Installation) -> int:
-    """Return the hours per slice, so that one query reads no more samples than any Prometheus allows."""
+    """Return the hours per slice that any Prometheus can read in one query."""
     an_hour = installation.series * HOUR / installation.interval
     return max(1, min(_LONGEST, int(_SCRAPED / max(1, an_hour))))
 
@@ -124,7 +124,7 @@ _DAY = 86_400
 
 
 def _lacks_of(recording: Recording) -> Iterator[Lack]:
-    """Yield what was not measured: time beyond retention, gaps, nodes without a GPU exporter."""
+    """Yield what was not measured: lost time, gaps, nodes without GPU exporter."""
     has = recording.end - recording.begin
     if has < recording.asked * 0.99:
         text = f"the Prometheus has {has / _DAY:.2g} of {recording.asked / _DAY:.2g} days; raise its retention"
@@ -186,7 +186,7 @@ def _queue_waits_of(prometheus: Prometheus, wait: Wait, recording: Recording) ->
 
 
 def _quantile(buckets: list[tuple[float, float]], rank: float) -> float:
-    """Interpolate the value of a rank in cumulative buckets, linearly as Prometheus does."""
+    """Interpolate a rank in cumulative buckets, linearly as Prometheus does."""
     low, below = 0.0, 0.0
     for bound, count in buckets:
         if count >= rank:
@@ -211,7 +211,7 @@ class Merging:
     def __init__(
         self, recording: Recording, seen_by: str, restarts: Mapping[tuple[str, ...], int], killed: set[tuple[str, ...]]
     ) -> None:
-        """Take `restarts` and `killed` at the recording's begin, so that earlier ones do not count."""
+        """Take `restarts` and `killed` at the begin, so that earlier ones do not count."""
         self.pods: dict[Key, Pod] = {(pod.namespace, pod.name): pod for pod in recording.pods}
         self._recording = recording
         self._nodes = {node.name: node for node in recording.nodes}
@@ -273,7 +273,7 @@ class Merging:
             gpu.power, gpu.power_samples = round(gpu.power + one.power, 1), gpu.power_samples + int(one.power_samples)
 
     def _add_restarts(self, pod: Pod, name: str, count: int, *, was_killed: bool) -> None:
-        """Add restarts since the begin; count them as kills if the last end was an out-of-memory kill."""
+        """Add restarts since the begin; count those for memory as kills."""
         container, key = pod.containers.setdefault(name, Container()), (pod.namespace, pod.name, name)
         since = max(container.restarts, count - self._restarts.get(key, 0))
         if was_killed and (since > container.restarts or (not container.kills and key not in self._killed)):
@@ -320,7 +320,7 @@ class Merging:
 
 
 def _is_of_time(pod: Pod, begin: int) -> bool:
-    """Whether a pod existed after the recording's begin; pods that ended earlier may not be deleted yet."""
+    """Whether a pod existed after the recording's begin."""
     return pod.first is not None or pod.waiting > 0 or (pod.created is not None and pod.created >= begin)
 
 

@@ -1,4 +1,4 @@
-"""Fast-changing metrics (CPU, memory, GPUs), reduced at once to histograms and hourly sums."""
+"""Fast-changing metrics, reduced at once to histograms and hourly sums."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CPU_SCRAPES = 3
 
 
 class Samples(Struct):
-    """Queries samples; `begin` is the recording's begin, `known` returns a pod as recorded so far."""
+    """Queries samples; `known` returns a pod as recorded so far."""
 
     prometheus: Prometheus
     installation: Installation
@@ -50,7 +50,7 @@ class Samples(Struct):
         return max(self.step, metric.interval)
 
     def _pieces(self, metric: Metric, query: str, begin: int, end: int) -> Iterator[tuple[int, int, list[Series]]]:
-        """Query the steps after `begin` up to `end`; each sample stands for the step that ends with it."""
+        """Query the steps after `begin` up to `end`; a sample stands for its step."""
         return self.prometheus.pieces(
             metric.scaled(query), begin + self.step, end + self.step, self.step, metric.series
         )
@@ -108,7 +108,7 @@ class Samples(Struct):
                     histogram.add(container.cpu, values[after:])
 
     def _started(self, found: Slice, key: Key, name: str) -> int:
-        """Return when a container started; long ago if it ran before the recording and no metric tells."""
+        """Return when a container started; long ago if unknown but already running."""
         pod = found.pods[key]
         old = self.known(key)
         before = old.containers.get(name) if old else None
@@ -238,7 +238,7 @@ def _until(line: Line, ends: dict[tuple[Key, str], float] | None, key: Key) -> L
 
 
 def _hours(times: Sequence[float], found: Slice, step: int) -> Iterator[tuple[int, int, int]]:
-    """Split times by hours of the slice: hour, first index, end index; servers may return unsorted times."""
+    """Split times by hours of the slice: hour, first index, end index."""
     low, begin = 0, found.begin + step
     while low < len(times):
         hour = int(times[low] - begin) // HOUR

@@ -22,7 +22,7 @@ class Sums(Struct):
 
 
 class PodSlice(Struct):
-    """Measurements of a pod: `sums` by quantity, `restarts` as absolute counters of containers.
+    """Measurements of a pod: `sums` by quantity, `restarts` of containers.
 
     `killed` are containers whose last end was an out-of-memory kill.
     """
@@ -46,7 +46,7 @@ class PodSlice(Struct):
 
 
 class Slice(Struct):
-    """Measurements from `begin` to `end`; owners of ReplicaSets and Jobs by their names.
+    """Measurements from `begin` to `end`, with owners of ReplicaSets and Jobs.
 
     `covered` are the steps with any data, `complete` are spans without a gap.
     """
@@ -82,7 +82,7 @@ class Slice(Struct):
 
 
 def sanitized_labels(labels: dict[str, str]) -> dict[str, str]:
-    """Extract an object's labels from a series, without the prefix of kube-state-metrics."""
+    """Extract an object's labels from a series of kube-state-metrics."""
     return {name[6:]: value for name, value in labels.items() if name.startswith("label_") and value}
 
 

@@ -33,13 +33,13 @@ class Dated(NamedTuple):
 
     @property
     def topic(self) -> str:
-        """The kind of fact: limits, prices, defaults, retirements, or the name of its table."""
+        """The kind of fact: limits, prices, defaults, retirements, or its table."""
         table, _, name = self.name.split(".", 2)
         return "prices" if "price" in name else {"tables": name.split(".")[0], "settings": "defaults"}.get(table, table)
 
 
 def old(found: Iterable[Dated]) -> Iterator[str]:
-    """Yield a line about outdated numbers, and one about an outdated installation of kcheck."""
+    """Yield a line about outdated numbers, and one about an outdated kcheck."""
     day, topics, released = today(), dict[str, str](), bundled.compiled("released")
     for one in found:
         if (day - datetime.date.fromisoformat(one.entry.seen)).days > LIFETIMES.get(one.topic, 365):
@@ -58,7 +58,7 @@ def table(cloud: str, name: str) -> Dated | None:
 
 
 def entries() -> Iterator[Dated]:
-    """Yield all limits, quotas, defaults and retirements, by names such as limits.eks.pool.quota."""
+    """Yield all limits, quotas, defaults and retirements by full name."""
     for kind, own in (("limits", profiles.limits), ("settings", profiles.settings)):
         for cloud in owners():
             for key, entry in own(cloud).items():

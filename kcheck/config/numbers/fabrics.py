@@ -73,7 +73,7 @@ def _fabric(name: str, machine: str, text: str, entry: _Entry) -> Fabric:
 
 
 def fabric(cloud: str, machine: str) -> Fabric | None:
-    """Return the fabric of a machine type, or of the only machines with a card; None if none is known."""
+    """Return the fabric of a machine type, or of all machines with a card."""
     return _by_machine(cloud).get(machine.removeprefix("Standard_").removeprefix("ml."))
 
 

@@ -57,7 +57,7 @@ _MODEL_TYPES: dict[object, type[object]] = {
 
 @cache
 def _types(model: type[Struct]) -> dict[str, type[object] | None]:
-    """Return the types to read for the fields of a class, whatever words of rules their annotations describe."""
+    """Return the types to read for the fields of a class."""
     plain = {name: _MEANING.sub("", text) for name, text in model.__annotations__.items()}
     return {name: _MODEL_TYPES.get(text) for name, text in plain.items()}
 
@@ -66,7 +66,7 @@ _MEANING = regex(r"^Annotated\[|, ['\"].*")
 
 
 class _Path(Struct, frozen=True):
-    """The path of a field: nested blocks, an attribute, and whether to take its first element."""
+    """The path of a field: nested blocks, an attribute, and whether to take one item."""
 
     outer: tuple[str, ...]
     written: str
@@ -85,7 +85,7 @@ def _paths(text: str) -> tuple[_Path, ...]:
 
 
 class Fields:
-    """Fields of a record, read on demand; NOTHING for those that its resource does not have."""
+    """Fields of a record, read on demand; NOTHING where its resource has none."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Fields:
         return self._checked(name, dict)
 
     def record_of(self, kind: Callable[P, R], *given: P.args, **computed: P.kwargs) -> R:
-        """Make a record of the model from the given fields; read all others from the table by name."""
+        """Make a record of the model; read fields not given from the table."""
         made = kind(*given, **computed)
         types = _types(type(made))
         found = {
@@ -210,7 +210,7 @@ class Fields:
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
-        """Return an unset field, marked as impossible to set if the pinned provider may lack it."""
+        """Return an unset field, impossible to set if the provider may lack it."""
         origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
         first, why = since.get(name), ""
         if first is not None and not self._pin.reaches(first):
@@ -229,7 +229,7 @@ class Fields:
         return (self._obstacle(entry, path[-1]) if path else "") or self._not_applied(entry)
 
     def _obstacle(self, entry: FieldEntry, name: str) -> str:
-        """Return why an attribute cannot be added: a conflicting one is set, or a required one is missing."""
+        """Return why an attribute cannot be added; empty if it can."""
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
                 return f"remove {path.written} first: it excludes {name}"

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from kcheck.config.numbers.profiles import Flag
 
     class _Charts(TypedDict):
-        """Charts of one major version; `minors` has the first and last chart of each autoscaler minor version."""
+        """Charts of one major version by autoscaler minor version."""
 
         major: int
         minors: dict[int, tuple[int, int]]
 
 
 class Release(Struct, frozen=True):
-    """An autoscaler version, 1.minor.patch; `patch` is None if only the minor version is known."""
+    """An autoscaler version; `patch` is None if only the minor is known."""
 
     minor: int
     patch: int | None
@@ -39,7 +39,7 @@ def flags() -> dict[str, Flag]:
 
 
 def default(name: str, minor: int | None) -> int | str | bool | None:
-    """Return a flag's default in a minor version; None if it depends on an unknown version."""
+    """Return a flag's default in a minor version; None if it depends on that."""
     found = flags()[name]
     newest, before = found["default"], found.get("before", {})
     if minor is None:
@@ -57,14 +57,14 @@ def release(text: str) -> Release | None:
 
 
 def first_release(name: str, since: int) -> Release | None:
-    """Find the first release with a flag from a minor version on; None if all from there on have it."""
+    """Find the first release with a flag from a minor version on; None if all."""
     given = flags().get(name, {}).get("first", [])
     found = map(release, [given] if isinstance(given, str) else given)
     return next((one for one in found if one is not None and one.minor >= since), None)
 
 
 def removed_release(name: str) -> Release | None:
-    """Return the first release without a flag that earlier ones had; None if it still exists."""
+    """Return the first release without a flag; None if it still exists."""
     return release(flags().get(name, {}).get("removed", ""))
 
 
@@ -93,7 +93,7 @@ def _before(own: Release, other: Release) -> bool | None:
 
 
 def known_to(name: str, own: Release | None) -> bool:
-    """Whether an autoscaler certainly knows a flag; without a release, whether all versions do."""
+    """Whether an autoscaler, or every one without a release, knows a flag."""
     if own is None:
         return "first" not in flags()[name] and "removed" not in flags()[name]
     return comes_later(name, own) is False and is_removed(name, own) is False
@@ -116,7 +116,7 @@ def chart_minor(version: str) -> int | None:
 
 
 def chart_of(minor: int) -> str | None:
-    """Return the newest chart version with an autoscaler minor version; None if unknown."""
+    """Return the newest chart with an autoscaler minor version; None if unknown."""
     charts = _charts()
     found = charts["minors"].get(minor)
     return f"{charts['major']}.{found[1]}.0" if found else None

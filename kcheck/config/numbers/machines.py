@@ -1,4 +1,4 @@
-"""Machine types of the clouds: hardware, prices, and the quotas they count against."""
+"""Machine types of the clouds: hardware, prices, quotas."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from kcheck.text.regex import regex
 
 
 class Machine(Struct, frozen=True):
-    """A machine type; None means unknown. `gpus` are accelerators of any kind, `nvme` is GB of local disk."""
+    """A machine type; `gpus` are accelerators, `nvme` GB of disk, None is unknown."""
 
     vcpus: int | None
     gpus: int | None
@@ -35,7 +35,7 @@ class Quota(Struct, frozen=True):
 
 
 class Price(NamedTuple):
-    """Price of a node in thousandths of a US dollar per hour: the user's, else the list price.
+    """Price of a node in thousandths of a US dollar per hour.
 
     A list price has a `machine` and a `market`, on demand or spot. Its `region` names that of the machine, too, where
     the list is of another one.
@@ -104,7 +104,7 @@ def machine(cloud: str, name: str) -> Machine | None:
 
 
 def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
-    """Return the number of a machine type's network interfaces, and of IPv4 addresses on each; None if unknown."""
+    """Return a machine type's interfaces, and the IPv4 addresses on each."""
     found = _entry(cloud, "interfaces", name)
     if found is None:
         return None
@@ -113,7 +113,7 @@ def interfaces(cloud: str, name: str) -> tuple[int, int] | None:
 
 
 def gpu_types(cloud: str) -> Iterator[tuple[str, str]]:
-    """Yield family and name of each GPU machine type, for clouds with names like family.size."""
+    """Yield family and name of each GPU machine type of Amazon or Alibaba Cloud."""
     tables = tables_of(cloud)
     prefix = tables.get("prefix", "")
     for family, line in tables.get("gpus", {}).items():
@@ -170,7 +170,7 @@ def _spelling(tables: Tables, name: str) -> tuple[str, str]:
 
 
 def _by_family(name: str) -> tuple[str, str]:
-    """Split a type of Amazon or Alibaba Cloud into family and size; SageMaker's ml.p5.48xlarge works too."""
+    """Split a type of Amazon or Alibaba Cloud into family and size."""
     family, _, size = name.removeprefix("ecs.").removeprefix("ml.").rpartition(".")
     return family, size
 
@@ -182,7 +182,7 @@ def _memory_per_vcpu(cloud: str) -> dict[str, float]:
 
 
 def _entry(cloud: str, table: _Sizes, name: str) -> str | None:
-    """Return the value of a machine type in a table of `instances.yaml`, which has one line per family."""
+    """Return the value of a machine type in a table of `instances.yaml`."""
     family, size = _by_family(name)
     return row(tables_of(cloud).get(table, {}).get(family, "")).get(size) or None
 
@@ -213,7 +213,7 @@ def _by_third_part(tables: Tables, name: str) -> Machine:
 
 
 def _by_first_number(cloud: str, name: str) -> Machine:
-    """Read an Azure type: vCPUs are the first number of the name, except for some old sizes."""
+    """Read an Azure type, whose name has its vCPUs first."""
     tables, size = tables_of(cloud), _size(name)
     listed = _listed(tables["families"], size)
     if listed is not None:
@@ -273,7 +273,7 @@ def families(cloud: str) -> frozenset[str]:
 def price(
     cloud: str, name: str, *, spot: bool, attached: tuple[int | None, str] = (0, ""), region: str = ""
 ) -> Price | None:
-    """Find a machine's list price with `attached` accelerators, in its region if listed; None if not listed at all.
+    """Find a machine's list price with `attached` accelerators; None if unlisted.
 
     Without a spot price in the list, spot machines cost as much as on demand, and their market says so.
     """
@@ -297,7 +297,7 @@ def price(
 
 @cache
 def _prices(cloud: str, market: str, region: str) -> dict[str, tuple[int, str]]:
-    """Map machine types to list prices and regions, those of a region and its neighbours before the usual ones.
+    """Map machine types to list prices, those of near regions first.
 
     Names are in lower case, since Azure accepts any case.
     """
@@ -311,7 +311,7 @@ def _prices(cloud: str, market: str, region: str) -> dict[str, tuple[int, str]]:
 
 
 def quotas(cloud: str, name: str, *, spot: bool, accelerator: str = "") -> list[Quota]:
-    """List the account quotas that nodes of a machine type count against, with the accelerators on it."""
+    """List the account quotas that nodes of a machine type count against."""
     market, kind = "spot" if spot else "on-demand", f"{name} {accelerator}".rstrip()
     result = []
     for key, entry in profiles.quotas(cloud).items():
@@ -330,7 +330,7 @@ def quotas(cloud: str, name: str, *, spot: bool, accelerator: str = "") -> list[
 
 
 class Equivalent(NamedTuple):
-    """A machine type, and what it has in common with another: `8 x H100 80 GB` or `32 vCPUs`."""
+    """A machine type, and what it shares with another: `8 x H100 80 GB`."""
 
     machine: str
     common: str
@@ -348,7 +348,7 @@ def _equivalents() -> _Equivalents:
 
 
 def equivalent(cloud: str, name: str, other: str) -> Equivalent | None:
-    """Find a machine type of another cloud that does the same work; None if none is known."""
+    """Find a machine type of another cloud that does the same work."""
     found = machine(cloud, name)
     if found is None:
         return None

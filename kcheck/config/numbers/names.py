@@ -1,4 +1,4 @@
-"""Names that clouds and drivers give to resources, from the `names.yaml` of each cloud."""
+"""Names of resources, from the `names.yaml` of each cloud."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def pattern(key: Key, flags: int = 0) -> re.Pattern[str]:
 
 
 def vendors(machines: Iterable[str]) -> set[str]:
-    """Return the domains of the GPU resources on some machines; NVIDIA's if no cloud names another."""
+    """Return the domains of the GPU resources on some machines."""
     named = [(domain, names) for owner in owners() for domain, names in _table(owner).get("machines", {}).items()]
     return {next((own for own, names in named if _pattern(names, 0).search(one)), VENDOR) for one in machines}
 
 
 def scripts() -> dict[str, list[str]]:
-    """Map resource types of machines to the arguments that contain scripts or files for them."""
+    """Map resource types of machines to the arguments that hold their scripts."""
     tables = (_table(owner).get("scripts", {}) for owner in owners())
     return {kind: arguments for table in tables for kind, arguments in table.items()}
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
     """Largest and smallest number of pods of an elastic role; all but `role` are paths."""
 
     class PodPlace(TypedDict, total=False):
-        """Where a kind has its pod templates, as `workloads.yaml` explains; each key but the last four is a path."""
+        """Paths to the pod templates of a kind, as `workloads.yaml` explains."""
 
         at: str
         count: str
@@ -52,7 +52,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         grows: Growth
 
     class OtherClusters(TypedDict):
-        """Resource types of judged clusters and of clusters not judged; API groups of the latter by kind."""
+        """Resource types of clusters, judged or not, and their API groups."""
 
         judged: list[str]
         terraform: list[str]
@@ -68,7 +68,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         rigid: NotRequired[bool | str]
 
     class Mechanism(TypedDict):
-        """A kind of wall: its name, its limits, the words it is computed from, and how to move it."""
+        """A kind of wall: its limits, its words, and how to move it."""
 
         what: str
         limits: list[str]
@@ -76,7 +76,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         move: str
 
     class Quota(TypedDict):
-        """A quota of an account, as the head of `quotas.yaml` explains, with the keys of `HEAD`."""
+        """A quota of an account, as the head of `quotas.yaml` explains."""
 
         code: str
         name: str
@@ -148,7 +148,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
 
 
 class ProfileValue(Struct, frozen=True):
-    """A number of a profile: hard, quota, recommended or default. `value` is None if it depends on the account.
+    """A number of a profile; `value` is None if it depends on the account.
 
     `code` requests a higher quota in the provider's console. `source_dated`: day of the newest source, or `unknown`.
     """
@@ -214,13 +214,13 @@ def row(line: str) -> dict[str, str]:
 
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
-    """Return the limits of a cloud by `group.name`, including those that apply to all clouds."""
+    """Return the limits of a cloud by `group.name`, with those of all clouds."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
     return _entries("any", "limits") | own
 
 
 def _quotas(cloud: str) -> dict[str, ProfileValue]:
-    """Return account quotas as limits, `quota.<key>`; most values depend on the account."""
+    """Return account quotas as limits, named `quota.<key>`."""
     return {
         f"quota.{key}": ProfileValue(
             f"quota.{key}", entry["default"], unit=f"{entry['counts']} of {entry['code']}", kind="quota",
@@ -238,7 +238,7 @@ def settings(cloud: str) -> dict[str, ProfileValue]:
 
 @cache
 def recommended(cloud: str) -> dict[str, ProfileValue]:
-    """Return the values that `generate` writes, by `group.name`: the second document of the settings."""
+    """Return the values that `generate` writes, by `group.name`."""
     return _entries(cloud, "settings", 1)
 
 
@@ -273,7 +273,7 @@ def flag_file() -> FlagFile:
 
 
 def flag_entry(name: str) -> ProfileValue | None:
-    """Return an autoscaler flag as an entry with its newest default; None if there is no such flag."""
+    """Return an autoscaler flag with its newest default; None for another name."""
     file = flag_file()
     found = file["flags"].get(name)
     if found is None:
@@ -338,7 +338,7 @@ def quotas(cloud: str) -> dict[str, Quota]:
 
 
 class Prices(Struct, frozen=True):
-    """List prices of one region, in thousandths of a US dollar per hour, by group and machine type.
+    """List prices of one region in thousandths of a US dollar per hour.
 
     `accelerators`: those billed separately from the machine. `elsewhere`: tables of other regions, for types that this
     one does not sell. `currency`: that of the list; `rate`: its units per dollar.
@@ -378,7 +378,7 @@ def _grouped(lines: dict[str, str], rate: float) -> dict[str, dict[str, int]]:
 
 @cache
 def modules() -> dict[str, ModuleEntry]:
-    """Return the published modules that have skeletons, by their source in the registry."""
+    """Return the published modules with skeletons, by source in the registry."""
     data: dict[str, ModuleEntry] = load_table(os.path.join(PROFILES, "modules.yaml"))
     return data
 

@@ -1,4 +1,4 @@
-"""Resources that a node keeps from pods, for kubelet and system, and the eviction threshold."""
+"""Resources that a node keeps for kubelet and system."""
 
 from fractions import Fraction
 from functools import cache
@@ -14,7 +14,7 @@ _STEP = regex(r"([\d.]+)%(?: up to (\d+)| above)?")
 
 
 class Node(Struct, frozen=True):
-    """A node by its machine: CPU in millicores, memory in bytes, most pods, and Kubernetes' minor version."""
+    """A node: CPU in millicores, memory in bytes, most pods, and minor version."""
 
     machine: str
     cpu: int
@@ -24,7 +24,7 @@ class Node(Struct, frozen=True):
 
 
 class Reserved(Struct, frozen=True):
-    """Bounds of what a node reserves: CPU in millicores, memory and eviction threshold in bytes."""
+    """Bounds of what a node reserves: millicores, bytes, and eviction threshold."""
 
     cpu: Amount
     memory: Amount
@@ -42,7 +42,7 @@ def eviction() -> Amount:
 
 
 def taken(steps: str, amount: int, unit: int) -> int:
-    """Sum the shares that steps such as `25% up to 4` take of an amount, each rounded down."""
+    """Sum the shares that steps such as `25% up to 4` take of an amount."""
     result = reached = 0
     for share, bound in _parsed(steps):
         end = amount if bound is None else min(amount, bound * unit)

@@ -1,4 +1,4 @@
-"""Retirements of clouds with their dates, and support periods of Kubernetes' minor versions."""
+"""Retirements of clouds, and support periods of Kubernetes."""
 
 import datetime
 import re
@@ -12,7 +12,7 @@ from kcheck.config.numbers.clouds import owners
 
 
 class Retirement(Struct, frozen=True):
-    """Something that a cloud retires, as the head of `profiles/aks/retirements.yaml` explains.
+    """A retirement, as the head of `profiles/aks/retirements.yaml` explains.
 
     `kind` is the setting that names it. `successor` and `effect` are empty if unknown.
     """
@@ -80,7 +80,7 @@ def entries(name: str) -> dict[str, profiles.ProfileValue]:
 
 
 class Window(Struct, frozen=True):
-    """Support period of a minor version. `extended` is the end of support on request or for a fee."""
+    """Support period of a minor version; `extended` ends for a fee."""
 
     released: datetime.date
     ends: datetime.date
@@ -88,13 +88,13 @@ class Window(Struct, frozen=True):
 
 
 class Versions(Struct, frozen=True):
-    """Minor versions of a cloud; `effect` describes clusters of an unsupported version."""
+    """Minor versions of a cloud; `effect` is that of an unsupported one."""
 
     effect: str
     minors: dict[int, Window]
 
     def window(self, minor: int) -> Window | None:
-        """Return the support of a version; for one older than all listed, that of the oldest."""
+        """Return the support of a version; the oldest's for one not listed."""
         return self.minors.get(max(minor, min(self.minors)))
 
     def newest(self, has_come: Callable[[datetime.date], bool]) -> int:

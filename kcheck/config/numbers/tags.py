@@ -27,7 +27,7 @@ def moving() -> frozenset[str]:
 
 
 def moves(tag: str) -> bool:
-    """Whether a tag moves to a new build with each push: `nightly`, `latest-gpu`, but not `v1.2.0-dev.3`.
+    """Whether a tag moves with each push: `latest-gpu`, but not `v1.2.0-dev.3`.
 
     A tag that ends in `latest` always moves.
     """

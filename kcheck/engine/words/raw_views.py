@@ -1,4 +1,4 @@
-"""Views of raw subjects (manifests and Terraform resources as written); `view` chooses the view of any subject.
+"""Views of raw subjects: manifests and Terraform resources as written.
 
 Their trees are open: an absent key is absent, and so is null. Unknown values are left out of the data too, so a view
 records them, and says whether an expression would mistake an unknown value for an absent one.
@@ -72,7 +72,7 @@ class RawView(View):
         return data
 
     def _plain(self, part: Part, path: str, above: tuple[tuple[str, bool], ...]) -> object:
-        """Convert a part to plain data, without unknown parts and the lists that contain them.
+        """Convert a part to plain data, without unknown parts.
 
         `above` are the paths of the collections around it, with whether each is a map.
         """
@@ -134,7 +134,7 @@ class RawView(View):
         return tuple(dict.fromkeys(reasons))
 
     def _absent(self, path: str) -> str:
-        """Return the first missing key of a path, in the user's words; empty if none is missing."""
+        """Return the first missing key of a path; empty if none is missing."""
         steps = path.split(".")
         parts = [self._root]
         for i, step in enumerate(steps[1:]):
@@ -148,7 +148,7 @@ class RawView(View):
     # --- places
 
     def target(self, record: int, path: tuple[str, ...]) -> Target:
-        """Return a part; if the path is not fully written, return where the rest would be added."""
+        """Return a part, or where the rest of its path would be added."""
         part, rest = self._parts[record] if self._parts is not None else self._root, path
         while rest and isinstance(part.value, dict) and (member := part.value.get(rest[0])) is not None:
             part, rest = member, rest[1:]
@@ -181,7 +181,7 @@ def view(subject: str, thing: Thing, world: World, fields: Wanted | None = None)
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield the spans that set a field, or any literal of a raw subject, with the ids of their objects."""
+    """Yield the spans that set a field of a raw subject, with object ids."""
     if subject not in SUBJECTS:
         yield from views.users(subject, name, world)
         return

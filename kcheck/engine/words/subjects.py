@@ -1,4 +1,4 @@
-"""Subjects of rules: their words, from the tables in `tables/`, and their objects in an inventory."""
+"""Subjects of rules: their words, and their objects in an inventory."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -26,7 +26,7 @@ _TABLES = {
 
 
 class _Subjects(Mapping[str, tuple[Field, ...]]):
-    """Words by subject; a table, and the code that computes its words, is imported on first use."""
+    """Words by subject; each table is imported on first use."""
 
     def __init__(self) -> None:
         self._table_of = {subject: table for table, subjects in _TABLES.items() for subject in subjects}
@@ -95,7 +95,7 @@ def things(subject: str, world: World) -> Sequence[Thing]:
 
 
 def _computed(subject: str, world: World) -> Sequence[Thing]:
-    """List computed objects of a subject; their code is imported only if there can be some."""
+    """List computed objects of a subject, importing their code if needed."""
     inventory, recording = world.inventory, world.config.usage.recording
     match subject:
         case "wall" if inventory.clusters:

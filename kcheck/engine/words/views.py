@@ -1,4 +1,4 @@
-"""Plain data of a subject for CEL, with reasons for missing values and origins of known ones.
+"""Plain data of a subject for CEL, with reasons and origins.
 
 Unknown fields are absent from a view, unset ones are null. Records of other subjects hold only plain fields, or those
 that are wanted, so a view is finite and has no cycles.
@@ -37,7 +37,7 @@ Wanted: TypeAlias = "dict[str, Wanted]"
 
 @cache
 def wanted(*expressions: Expression) -> Wanted:
-    """Return the fields that expressions read; fields of the subject are below its name."""
+    """Return the fields that expressions read."""
     return nested(path for expression in expressions for path in expression.used.paths)
 
 
@@ -52,7 +52,7 @@ def nested(paths: Iterable[str]) -> Wanted:
 
 
 class Choice(Struct, frozen=True):
-    """Field with several possible values, or with bounds; `path` is its name in expressions."""
+    """Field with several possible values or bounds; `path` is its name."""
 
     path: str
     record: dict[str, object]
@@ -61,7 +61,7 @@ class Choice(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """Field with its place in the code: where it is or would be written, its value, and its owner.
+    """Field with its place in the code, its value, and its owner.
 
     `address` is the name of the record's object in the code; empty if it has none.
     """
@@ -101,7 +101,7 @@ class View:
     def _record(
         self, subject: str, thing: object, path: str, fields: Wanted | None, *, nested: bool
     ) -> dict[str, object]:
-        """Read the fields of an object or a record; without `fields`, follow other subjects only at the top."""
+        """Read the fields of an object or a record."""
         result: dict[str, object] = {ID: len(self._things)}
         self._things.append((subject, thing))
         self._records.append(result)
@@ -130,7 +130,7 @@ class View:
         return result
 
     def _note_missing(self, field: Field, value: Value[object], where: str, record: dict[str, object]) -> None:
-        """Record why a field is missing, with everything known of it: candidates, bounds, or a prefix.
+        """Record why a field is missing, and everything known of it.
 
         The reason of a computed word may be a model field; its candidates are not values of the word.
         A condition that holds at both bounds holds between them, as a bounded number is compared only once.
@@ -153,7 +153,7 @@ class View:
             self.choices.append(Choice(where, record, field.name, [ends.low, high]))
 
     def choose(self, usage: Usage) -> Iterator[None]:
-        """Set the fields that an expression reads to each combination of their candidates, then unset them.
+        """Set the fields that an expression reads to each combination of candidates.
 
         Nothing is yielded if there are none, or more than MOST_CHOICES combinations.
         """
@@ -226,7 +226,7 @@ def _items(field: Field, value: object) -> Iterable[object]:
 
 
 def users(subject: str, name: str, world: World) -> Iterator[tuple[Span | Missing, str]]:
-    """Yield where a field of a subject's objects is written, or would be, with the ids of the objects."""
+    """Yield where a field of a subject's objects is or would be written."""
     field = words(subject)[name]
     for thing in things(subject, world):
         value = field.read(thing, world)

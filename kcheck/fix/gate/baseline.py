@@ -1,4 +1,4 @@
-"""Baseline: known findings that a team has accepted, in a file beside the settings."""
+"""Known findings that a team has accepted, in a file beside the settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 class BaselineEntry(Struct, frozen=True, omit_defaults=True):
-    """A known finding, without line or numbers, which change; a worse severity is a new finding.
+    """A known finding; with a worse severity it is a new one.
 
     The message is for people. `about` is that of findings, or empty if another version wrote the entry.
     """
@@ -65,7 +65,7 @@ class Baseline(Struct, frozen=True):
         )
 
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
-        """Update names of moved files and folders, and of entries from versions without `about`."""
+        """Update names of moved files and folders, and entries of old versions."""
         there = {identity for finding in findings for identity in finding.identities}
         now = grouped(sorted(there - self.known().keys()), lambda one: (one[0], _without_place(one[2])))
         entries = []
@@ -86,7 +86,7 @@ class Baseline(Struct, frozen=True):
         return replace(self, entries=entries)
 
     def gone(self, result: Result, rules: Collection[str]) -> list[BaselineEntry]:
-        """List the entries, or their objects, that a complete run of `rules` no longer finds.
+        """List the entries that a complete run of `rules` no longer finds.
 
         Undecided or unreadable objects are not gone.
         """
@@ -106,7 +106,7 @@ class Baseline(Struct, frozen=True):
         return replace(self, entries=kept)
 
     def updated(self, findings: Iterable[Finding], paths: Iterable[str], arguments: tuple[str, ...]) -> Baseline:
-        """Replace entries below `paths` by the findings there; known ones keep their date, other entries stay."""
+        """Replace entries below `paths` by the findings there."""
         tops = list(paths)
         now = today().isoformat()
         since = {entry.identity(name): entry.since for entry in self.entries for name in entry.objects}
@@ -134,7 +134,7 @@ class Baseline(Struct, frozen=True):
 
 
 def _home(folder: str) -> str:
-    """Return the working directory relative to a folder, links resolved; absolute on another Windows drive."""
+    """Return the working directory relative to a folder, links resolved."""
     here = system.real_path(".")
     with contextlib.suppress(ValueError):
         here = os.path.relpath(here, system.real_path(folder))
@@ -148,7 +148,7 @@ def _of_objects(entries: Iterable[BaselineEntry], counts: Callable[[BaselineEntr
 
 
 def _is_below(path: str, tops: list[str]) -> bool:
-    """Whether a run over `tops` would have read a file; a Terraform file stands for its root module."""
+    """Whether a run over `tops` would have read a file."""
     return any(
         contains_path(os.path.dirname(top) or "." if top.endswith((*TERRAFORM, *VARIABLES)) else top, path)
         for top in tops
@@ -195,7 +195,7 @@ def load(path: str, config: Config) -> Baseline:
 
 @cache
 def _patterns(clouds: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return regexes for the parts of a name (cloud, path, environment, rest) and for a name inside the rest."""
+    """Return regexes for the parts of a name, and for a name inside it."""
     name = rf"(?:({clouds})/)?(?:([^:@\"\[]+)(@[^:]*)?:)?(.*)"
     return re.compile(name, re.DOTALL), re.compile(rf"(/[\w-]+/)(?=(?:{clouds})/)")
 

@@ -1,4 +1,4 @@
-"""New findings: not in the baseline and not older than a change; and differences between two runs."""
+"""New findings, and differences between two runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kcheck.text.findings import Finding, Identity, Severities, Severity, severi
 
 
 class Comparison:
-    """Compares findings with a baseline, with those before a change, with both or neither.
+    """Compares findings with a baseline, with those before a change, or both.
 
     `settings` builds the settings of the files before the change. `notes` are messages for the user.
     """
@@ -72,7 +72,7 @@ class Comparison:
 
     @cached_property
     def before(self) -> Result | None:
-        """Result of a check of the files before the change; None without one, or if they cannot be checked."""
+        """Result of a check before the change; None without one."""
         if self.difference is None:
             return None
         try:
@@ -99,7 +99,7 @@ class KnownFindings:
         return finding.identities <= self._identities
 
     def contains_after_fixes(self, finding: Finding) -> bool:
-        """Whether the finding is known and no worse, after fixes that moved lines or changed messages."""
+        """Whether the finding is known and no worse, after fixes."""
         severities = (self._severities.get(key, -1) for key in finding.keys)
         return self.contains(finding) or all(severity >= finding.severity for severity in severities)
 
@@ -135,7 +135,7 @@ def compare(before: Sequence[Finding], now: Sequence[Finding]) -> News:
 
 
 def _whole(findings: Sequence[Finding], surplus: Counter[Identity], others: set[object]) -> list[Finding]:
-    """List findings with all identities in surplus, those without a counterpart in the other run first."""
+    """List findings with all identities in surplus, new ones first."""
     found = []
     for finding in sorted(findings, key=lambda one: _said(one) in others):
         if all(surplus[identity] > 0 for identity in finding.identities):

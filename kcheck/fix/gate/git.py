@@ -1,4 +1,4 @@
-"""Changes since a commit. Git only reads objects; it runs nothing else and writes nothing.
+"""Changes since a commit, by git commands that only read.
 
 A commit can bring any file but one named `.git`. So the git folder is found here by that name: git itself takes any
 folder with the parts of a repository for one. Git then lists the index and reads objects. It never compares contents of
@@ -55,7 +55,7 @@ _NOTHING = "000000"
 
 
 class Entry(NamedTuple):
-    """A file of the index; `time` (nanoseconds) and `size` are of the file on disk when it last equalled `blob`.
+    """A file of the index; `time` and `size` when it last equalled `blob`.
 
     `blob` is empty for an untracked file that is not ignored. An `is_sparse` file may be missing.
     """
@@ -91,7 +91,7 @@ class Repository:
     # --- the git folder
 
     def _git_folder(self, top: str) -> str:
-        """Return the git folder of a work tree: `.git` itself, or the folder a `.git` file names."""
+        """Return the git folder of a work tree."""
         entry = os.path.join(top, ".git")
         if os.path.islink(entry):
             return self._allowed(system.real_path(entry), entry)
@@ -149,7 +149,7 @@ class Repository:
     def ask(
         self, *arguments: str, given: bytes = b"", wrong: str = "", has_user: bool = False, tree: str = ""
     ) -> bytes:
-        """Run git on objects and the index, without a work tree or with that at `tree`, and return its output.
+        """Run git on objects and the index, and return its output.
 
         Raises ConfigError if git does not start, or fails.
         """
@@ -171,7 +171,7 @@ class Repository:
         return run.stdout
 
     def line(self, *arguments: str, wrong: str = "", has_user: bool = False) -> str:
-        """Return the one line that git prints; if git fails, empty, or an error if `wrong` is given."""
+        """Return the line that git prints; on failure empty, or an error."""
         try:
             return os.fsdecode(self.ask(*arguments, wrong=wrong, has_user=has_user)).rstrip("\n")
         except ConfigError:
@@ -197,7 +197,7 @@ class Repository:
             yield Entry(name, mode.decode(), blob.decode(), tag == b"S", time, bytes_)
 
     def index_time(self) -> int:
-        """Return when the index was written, in nanoseconds; files not older may have changed since."""
+        """Return when the index was written, in nanoseconds."""
         try:
             return os.stat(os.path.join(self.folder, "index")).st_mtime_ns
         except OSError:
@@ -248,7 +248,7 @@ class Difference:
         self._read(entries)
 
     def _base(self, ref: str) -> str:
-        """Return the merge base of HEAD and `ref`, as later changes there are not this branch's.
+        """Return the merge base of HEAD and `ref`.
 
         Before the first commit, return the empty tree.
         """
@@ -358,7 +358,7 @@ class Difference:
 
     @cached_property
     def _moves(self) -> list[tuple[re.Pattern[str], str]]:
-        """Regexes of old names of files and folders with their new names, the longest first."""
+        """Regexes of old names of files and folders with new names, longest first."""
         pairs: dict[str, str] = {}
         for before, after in self._renamed.items():
             pairs[display_path(before)] = display_path(after)
@@ -389,7 +389,7 @@ class Difference:
 
 
 def _changed(old: bytes, new: bytes) -> list[bool]:
-    """Return for each new line whether it is not in the old text; line ends do not count."""
+    """Return for each new line whether it is not in the old text."""
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
     result = [True] * len(after)

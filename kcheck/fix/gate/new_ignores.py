@@ -20,7 +20,7 @@ from kcheck.text.text import Edit, Source, Span
 
 
 class Silenced(NamedTuple):
-    """Files with ignore comments, the findings they silence, and those left, each with a reason.
+    """Files with ignore comments, findings they silence, and those left.
 
     `still` are the identities of all findings that remain with the comments.
     """
@@ -49,7 +49,7 @@ def plan_comments(
     tree: Tree, config: Config, result: Result, found: Iterable[Finding], reason: str,
     tell: Callable[[str], None] = deadline.no_progress,
 ) -> Silenced:  # fmt: skip
-    """Plan ignore comments with a reason for some findings of a run, and check their effect.
+    """Plan ignore comments for some findings, and check their effect.
 
     Files in which comments would cause new findings stay unchanged.
     """
@@ -87,7 +87,7 @@ def _identities(findings: Iterable[Finding]) -> frozenset[Identity]:
 
 
 class _Place(NamedTuple):
-    """Place of a comment: an empty span at a line's begin or end, or the text of an existing comment."""
+    """Place of a comment: an empty span, or the text of an existing one."""
 
     span: Span
     kind: str
@@ -97,7 +97,7 @@ class _Place(NamedTuple):
 
 
 def _comment_place(finding: Finding, tree: Tree) -> tuple[_Place | None, str]:
-    """Return the first place where a comment can cover a finding, or why there is none."""
+    """Return the first place for a comment on a finding, or why there is none."""
     why = ""
     for anchor in dict.fromkeys((finding.span, *finding.anchors)):
         source = anchor.source
@@ -136,7 +136,7 @@ def _candidates(anchor: Span) -> Iterator[_Place]:
 
 @lru_cache(maxsize=4)
 def _hcl_parts(source: Source) -> tuple[Lines, list[Span]]:
-    """Return the lines of a Terraform file, and its blocks, each before those inside it."""
+    """Return the lines of a Terraform file, and its blocks, outer ones first."""
     return Lines(source.data), [block.span for block in parse(source).body.nested()]
 
 

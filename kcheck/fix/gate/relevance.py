@@ -65,7 +65,7 @@ def changing_files(files: Iterable[str], paths: Sequence[str], config: Config, d
 
 
 def _matters(path: str, disk: Disk, exclude: Collection[str], own: Collection[str]) -> bool | None:
-    """Whether a file matters, like the files in the settings (`own`); None if only references decide."""
+    """Whether a file matters; None if only references decide."""
     if any(matches(path, pattern) for pattern in exclude):
         return False
     name = os.path.basename(path)
@@ -106,7 +106,7 @@ _PIECE = regex(r"\$\{[^{}]*\}|\*+")
 
 
 def _is_named(path: str, tree: Tree) -> bool:
-    """Whether Terraform, a kustomization or a manifest names a file, or may compute its name."""
+    """Whether other code names a file, or may compute its name."""
     name = os.path.basename(path).encode()
     terraform = [source for folder in tree.folders for source in folder.terraform]
     others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]

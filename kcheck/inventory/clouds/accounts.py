@@ -37,7 +37,7 @@ def provider(reader: Reader, instance: Instance) -> Fields | None:
 
 
 def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
-    """Return the first value that is Unknown or not empty; if there is none, Unknown with the reason `why`."""
+    """Return the first value Unknown or not empty, else Unknown by `why`."""
     for value in values:
         if isinstance(value, Unknown) or (isinstance(value, Known) and value.value):
             return value
@@ -45,14 +45,14 @@ def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
 
 
 def proper(value: Value[str], pattern: re.Pattern[str], samples: tuple[str, ...] = ()) -> Value[str]:
-    """Return the value; Unknown if it is a placeholder: listed in `samples`, or not matching the pattern."""
+    """Return the value; Unknown if it is a placeholder or a sample."""
     if isinstance(value, Known) and (value.value in samples or not pattern.fullmatch(value.value)):
         return Unknown(f"`{value.value}` is a placeholder", value.origin)
     return value
 
 
 def of_role(role: Value[str], pattern: re.Pattern[str]) -> Value[str]:
-    """Return the account in a role's name, the pattern's first group; other parts may be unknown."""
+    """Return the account in a role's name, the pattern's first group."""
     found = pattern.match(text_of(role) or "")
     if found is not None:
         return Known(found[1], role.origin or Origin(()))

@@ -7,7 +7,7 @@ EVERYONE = "0.0.0.0/0"
 
 
 def ranges(fields: Fields) -> Value[tuple[str, ...]]:
-    """Return the ranges that reach the API server: none for a private one, Unset if the code does not say.
+    """Return the ranges that reach the API server; Unset if unknown.
 
     Reads the fields `api_public` (or its opposite `api_private`) and `api_ranges`.
     """

@@ -40,7 +40,7 @@ class Limit(Struct, frozen=True):
 
 
 class Label(Struct, frozen=True):
-    """A cloud's label of spot nodes: its value on spot and on other nodes, empty if absent."""
+    """A cloud's label of spot nodes, with values on spot and other nodes."""
 
     key: str
     spot: str
@@ -60,7 +60,7 @@ _HOSTS = {"registry-1.docker.io": _HUB, "DOCKER_HUB": _HUB, "https://registry-1.
 
 
 class Cloud(Protocol):
-    """A cloud: reader of its resources, and behaviour of its nodes, addresses and control planes.
+    """A cloud: how to read its resources, and how its nodes behave.
 
     `resources` are prefixes of its clusters' Terraform types, `beside` types in other root modules that these refer to,
     `objects` kinds of manifests that declare clusters, `files` kinds of other files.
@@ -167,7 +167,7 @@ class Cloud(Protocol):
     def mirror(
         self, root: Module, instance: Instance, upstream: str | None, path: str, parts: tuple[str | None, ...]
     ) -> Mirror | None:
-        """Build a registry cache; None if the upstream is unknown. Unknown parts of the prefix get a name in <>."""
+        """Build a registry cache; None if the upstream is unknown."""
         if not upstream:
             return None
         folder, prefix = root.configuration.folder, "/".join(part for part in parts if part)
@@ -176,7 +176,7 @@ class Cloud(Protocol):
         return Mirror(identity, instance.span, self.name, folder, upstream, path=path, prefix=prefix)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """Yield the documented limits of a cluster; `numbers` include values from the settings."""
+        """Yield the documented limits of a cluster; `numbers` include settings."""
         yield from ()
 
     def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
@@ -192,15 +192,15 @@ class Cloud(Protocol):
         return pool.managed
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int | None:
-        """Count the nodes that some public addresses have outbound ports for; None if not limited so."""
+        """Count the nodes that public addresses have ports for; None if unlimited."""
         return None
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Count the public addresses needed for the outbound ports of nodes; None if impossible."""
+        """Count the public addresses that nodes need; None if impossible."""
         return -(-nodes * ports // ports_per_address)
 
     def pod_block(self, max_pods: int) -> int:
-        """Return the prefix length of a node's pod block, if it follows from its maximum pods.
+        """Return the prefix length of a node's pod block by its maximum pods.
 
         The smallest block with twice as many addresses as pods, but not below a size.
         https://docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr: 110 pods take a /24.
@@ -209,11 +209,11 @@ class Cloud(Protocol):
         return min(longest, 32 - (2 * max_pods - 1).bit_length())
 
     def node_addresses(self, cni: Cni, interfaces: int, addresses: int, pods: int) -> int:
-        """Count the addresses a node holds for a number of pods, given its interfaces and the addresses of each."""
+        """Count the addresses a node holds for a number of pods."""
         return 1 + pods
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Count a node's attached network interfaces for a number of pods, including `warm` spare ones."""
+        """Count a node's attached interfaces for a number of pods, `warm` spare."""
         return 1
 
     def joins_in_scale_set(self, machine: str) -> bool:

@@ -38,7 +38,7 @@ def read(objects: Iterable[Object], inventory: model.Inventory) -> None:
 
 
 class _Objects:
-    """Objects by kind and name; duplicates resolve to the one in the same file or folder, or the only one."""
+    """Objects by kind and name; among duplicates, the nearest."""
 
     def __init__(self, objects: list[Object], every: list[Object]) -> None:
         self.every = every
@@ -59,7 +59,7 @@ class _Objects:
         return kind, self.find(kind, name, near) if kind else None
 
     def pools_of(self, cluster: Object) -> list[Object]:
-        """List a cluster's machine pools: in its file, else its folder, else all that name it."""
+        """List a cluster's machine pools: in its file, its folder, or all."""
         return _beside(cluster, self.pools.get(yaml.text(cluster.root, "metadata", "name"), []))
 
 
@@ -197,7 +197,7 @@ class _Cluster:
                 yield self._with_machines(pool, kind, machines)
 
     def _of_bare_metal(self, pool: model.NodePool, item: Object) -> model.NodePool:
-        """Complete a pool of bare-metal machines, which cost the same whether they run or not."""
+        """Complete a pool of bare-metal machines, which cost the same when off."""
         config, origin = self._config(item), Origin((pool.place,))
         registration = yaml.get(config, "joinConfiguration", "nodeRegistration")
         return replace(
@@ -216,7 +216,7 @@ class _Cluster:
         return yaml.get(template.root, "spec", "template", "spec") if template is not None else None
 
     def _serial_pulls(self, control: Object) -> Value[bool]:
-        """Whether kubelets pull images serially, according to the first kubelet patch in the code."""
+        """Whether kubelets pull images serially, by the first patch in the code."""
         configs = map(self._config, (*self.objects.pools_of(self.item), control))
         found = next((one for config in configs if (one := selfmanaged.serial_pulls(config)) is not None), None)
         return found or Unknown("the kubelets' configuration is in patches or in the image", self.origin)

@@ -89,7 +89,7 @@ def _pool(
 
 
 def _machine(pool: Written, cloud: str) -> tuple[model.Machine, list[Value[int]]]:
-    """Return the machines that a pool's requirements allow, and the vCPUs and bytes of memory of one."""
+    """Return the machines that a pool may have, and the vCPUs and bytes of one."""
     place = pool.origin
     if missing := placeholders.unknown((value for _, values in pool.needs.values() for value in values), place):
         return model.Machine(missing, pool.gpu(), missing), [missing, missing]
@@ -104,7 +104,7 @@ def _machine(pool: Written, cloud: str) -> tuple[model.Machine, list[Value[int]]
 
 
 def _alike(types: tuple[str, ...], pool: Written, cloud: str, *, listed: bool) -> list[Value[int]]:
-    """Return GPUs, vCPUs and memory of a node: the minimum of listed types, or the amount all matching types share."""
+    """Return the GPUs, vCPUs and memory that a pool's nodes have at least."""
     gpus = karpenter_machines.gpus(types, cloud)
     vcpus = {one.vcpus or 0 if one else 0 for one in (machines.machine(cloud, each) for each in types)}
     share = 1000 - profiles.settings("any")["karpenter.memory_overhead"].number
@@ -133,7 +133,7 @@ def _ec2(node_class: yaml.Mapping | None) -> Fields | None:
 
 
 def _system(node_class: yaml.Mapping | None) -> model.System:
-    """Return the image of nodes, Unknown for a custom one, and whether their local disks are combined."""
+    """Return the image of nodes, and whether local disks are combined."""
     policy, fields = yaml.get(node_class, "spec", "instanceStorePolicy"), _ec2(node_class)
     joined = Known(value=True, origin=Origin((policy.span,))) if isinstance(policy, yaml.Scalar) else model.NOTHING
     if fields is None:
@@ -164,7 +164,7 @@ def _efa(node_class: yaml.Mapping | None) -> Value[tuple[str, ...]]:
 
 
 def _labels(pool: Written) -> Value[dict[str, str]]:
-    """Return the nodes' labels: those written, and those implied by requirements of a NodePool."""
+    """Return the nodes' labels, written or implied by requirements."""
     found = {}
     for key, (operator, values) in pool.needs.items() if pool.kind == "NodePool" else ():
         if key.partition("/")[0].endswith(_WELL_KNOWN):
@@ -189,7 +189,7 @@ def _taints(tree: yaml.Mapping) -> Value[tuple[str, ...]]:
 
 
 def _as_default(pool: model.NodePool, node_class: yaml.Mapping | None, inventory: model.Inventory) -> model.NodePool:
-    """Set the network of an AKS pool to the default pool's, unless its node class names another."""
+    """Set the network of an AKS pool to the default pool's."""
     near = [one for one in inventory.pools if known(one.cluster) is known(pool.cluster)]
     default = next((one for one in near if equals(one.mode, "System")), None)
     own = yaml.get(node_class, "spec", "vnetSubnetID")
@@ -211,7 +211,7 @@ def _as_default(pool: model.NodePool, node_class: yaml.Mapping | None, inventory
 
 
 def _size(pool: Written, of_node: tuple[Value[int], ...]) -> model.Size:
-    """Return the fixed size of a pool, else the number of nodes its GPU, CPU, memory and node limits allow.
+    """Return the fixed size of a pool, else the nodes its limits allow.
 
     `of_node`: the GPUs, vCPUs and bytes of a node.
     """
@@ -238,7 +238,7 @@ def _size(pool: Written, of_node: tuple[Value[int], ...]) -> model.Size:
 def _subnets(
     pool: Written, node_class: yaml.Mapping | None, cluster: model.Cluster, inventory: model.Inventory
 ) -> Value[tuple[model.Subnet, ...]]:
-    """Return the subnets in a pool's zones that match any selector term of its node class."""
+    """Return the subnets that match any selector term of a node class."""
     name, place = pool.name, pool.origin
     if node_class is None:
         return Unknown(f"the node class of NodePool {name} is not in this code", place)

@@ -33,7 +33,7 @@ class Requirement(NamedTuple):
 
 
 def fitting(requirements: Iterable[Requirement], cloud: str) -> tuple[str, ...]:
-    """List the known machine types that meet all requirements; empty if unknown types may meet them, too."""
+    """List the known machine types that meet all requirements."""
     domains, facts_of, names = (_AZURE, _of_azure, _azure()) if cloud == "aks" else (_AWS, _of_ec2, _ec2())
     near = (one for one in requirements if one.key.partition("/")[0] in domains)
     asked = [one._replace(key=one.key.rpartition("/")[2]) for one in near]
@@ -130,7 +130,7 @@ def _of_azure(name: str) -> Mapping[str, str | int | None]:
 
 
 def _holds(fact: str | int | None, one: Requirement) -> bool:
-    """Whether a label meets a requirement; a missing label meets NotIn and DoesNotExist."""
+    """Whether a label meets a requirement; a missing one meets NotIn."""
     if one.operator in _COMPARED:
         number = whole_number(one.values[0]) if one.values else None
         return isinstance(fact, int) and number is not None and _COMPARED[one.operator](fact, number)

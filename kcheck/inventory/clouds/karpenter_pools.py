@@ -80,7 +80,7 @@ class Written:
         return value if origin is None or origin.missing is None else with_origin(value, self.origin)
 
     def _policy(self) -> Value[str]:
-        """Return the consolidation policy; Provisioners remove only empty nodes by default."""
+        """Return the consolidation policy; Provisioners have one of their own."""
         if self.kind != "Provisioner":
             own, beside = self.fields.text("policy"), self.fields.text("consolidate_after").origin
             if own.origin is None or own.origin.missing is None or (beside and beside.missing is None):
@@ -97,7 +97,7 @@ class Written:
         return Known(profiles.settings("any")[key].text, place)
 
     def _expiry(self) -> Value[int]:
-        """Return the age at which nodes are replaced; EKS Auto Mode has a default of its own."""
+        """Return the age at which nodes are replaced."""
         if self.of_auto_mode and yaml.get(self.spec, "expireAfter") is None:
             return Known(seconds(profiles.settings("any")["karpenter.expire_after_of_auto_mode"].text), self.origin)
         return self._time("expire_after")
@@ -146,7 +146,7 @@ class Written:
         return Known(tuple(yaml.text(item, "nodes") for item in own), Origin((found.span,)))
 
     def gpu(self) -> Value[bool]:
-        """Whether its nodes have GPUs, by taint or requirement; Unknown if Karpenter may choose."""
+        """Whether its nodes have GPUs; Unknown if Karpenter may choose."""
         keys = [yaml.text(one, "key") for own in ("taints", "startupTaints") for one in yaml.items(self.spec, own)]
         if any(key.endswith(_ACCELERATORS) for key in keys) or self._asks_for_gpus():
             return Known(value=True, origin=self.origin)
@@ -193,7 +193,7 @@ def _has_gpus(name: str) -> bool:
 
 
 def _is_gpu_family(name: str) -> bool:
-    """Whether all machines of a family have GPUs: `p5`, or the categories `p` and `g` (EC2); `NC` (Azure)."""
+    """Whether all machines of a family have GPUs, such as `p5` or `NC`."""
     if name.isupper():
         return name.startswith("N")
     return name in GPU_FAMILIES or machines.has_accelerator("eks", name)

@@ -46,7 +46,7 @@ _MENTIONED = regex(r"\.\w*tpl\b|node-?[lL]abels|register-?[wW]ith-?[tT]aints|nod
 
 
 def registered(text: Value[str], why: str) -> tuple[Value[dict[str, str]], Value[tuple[str, ...]]]:
-    """Read the labels and taints that a start-up script gives its node; Unknown with reason `why` in other forms."""
+    """Read the labels and taints that a start-up script gives its node."""
     flags, tables = (one.findall(known(text) or "") for one in (_REGISTERED, _TABLE))
     items = [(name, one) for name, every in flags for one in every.split(",")]
     items += [(name, one.replace(" ", "").replace('"', "")) for name, lines in tables for one in lines.splitlines()]

@@ -1,4 +1,4 @@
-"""Attributes whose later changes Terraform ignores: `lifecycle { ignore_changes = [...] }`."""
+"""Attributes whose later changes Terraform ignores."""
 
 from kcheck.model import NOTHING
 from kcheck.text.regex import regex
@@ -10,7 +10,7 @@ _INDEX = regex(r"\[\d+\]|\.\d+\b")
 
 
 def ignored(resource: Record, block: str = "") -> Value[tuple[str, ...]]:
-    """List the ignored paths of a resource or of one of its blocks, without indices; Unset without any."""
+    """List the ignored paths of a resource or block; Unset without any."""
     block_of = getattr(resource, "block", None)  # a plan has none
     blocks = block_of.body.all("lifecycle") if isinstance(block_of, nodes.Block) else ()
     written = next((found for one in blocks if (found := one.body.attributes.get("ignore_changes"))), None)

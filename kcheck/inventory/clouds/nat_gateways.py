@@ -1,4 +1,4 @@
-"""NAT gateways of private nodes (Google's Cloud NAT, AWS, the VPC module, ACK), and endpoints in their subnets."""
+"""NAT gateways of private nodes, and endpoints in their subnets."""
 
 import re
 from collections import Counter
@@ -44,7 +44,7 @@ def near(reader: Reader, location: Value[str]) -> list[Fields]:
 
 
 def addresses(gateways: list[Fields]) -> Value[int]:
-    """Count the public addresses of the root's only gateway; Unset if Google adds them as needed."""
+    """Count the addresses of the root's only gateway; Unset if added as needed."""
     if len(gateways) != 1:
         return NOTHING
     own = gateways[0]
@@ -73,7 +73,7 @@ def ports(gateways: list[Fields]) -> Value[int]:
 
 
 def of_network(reader: Reader, network: Value[str]) -> list[tuple[Instance, Fields]]:
-    """List AWS' NAT gateways that may serve a VPC, by its id: all but those of another VPC."""
+    """List AWS' NAT gateways that may serve a VPC, by its id."""
     found, own = list(reader.each(KIND_OF_EKS)), known(network)
     subnets = [reader.subnets_by_address.get(address_of(fields.raw("subnets"))) for _, fields in found]
     others = [known(subnet.network) if subnet and own else None for subnet in subnets]
@@ -81,7 +81,7 @@ def of_network(reader: Reader, network: Value[str]) -> list[tuple[Instance, Fiel
 
 
 def zonal(gateways: list[tuple[Instance, Fields]], place: Span) -> Value[int]:
-    """Count AWS' zonal gateways, each with one address; Unset if a regional one adds addresses itself."""
+    """Count AWS' zonal gateways; Unset if a regional one adds addresses."""
     origin = Origin((gateways[0][0].span if gateways else place,))
     if doubt := next((one.doubt for one, _ in gateways if one.doubt), ""):
         return Unknown(f"the number of NAT gateways is not known: {doubt}", origin)
@@ -116,7 +116,7 @@ class Inputs(TypedDict, total=False):
 
 
 def inputs(gateways: list[tuple[Instance, Fields]]) -> Inputs:
-    """Read the NAT gateway fields of a cluster from the inputs of its VPC module (EKS)."""
+    """Read the NAT gateway fields of a cluster from its VPC module."""
     if len(gateways) != 1 or gateways[0][1].raw("single") is None:
         return {}
     own = gateways[0][1]
@@ -151,7 +151,7 @@ def _named(value: Value[T], name: str) -> Value[T]:
 
 
 def s3_endpoint(reader: Reader, gateways: list[tuple[Instance, Fields]], place: Span) -> Value[bool]:
-    """Whether a root with NAT gateways creates an endpoint for S3; Unset without gateways (EKS)."""
+    """Whether a root with NAT gateways has an endpoint for S3."""
     if not gateways:
         return NOTHING
     services = [reader.fields(ENDPOINT, one).text("service") for one in reader.root.instances(ENDPOINT)]
@@ -168,7 +168,7 @@ def s3_endpoint(reader: Reader, gateways: list[tuple[Instance, Fields]], place: 
 
 
 def held(reader: Reader, *kinds: str) -> Counter[str]:
-    """Count the addresses that endpoints and gateways take in each subnet, by the subnet's address.
+    """Count the addresses that endpoints and gateways take in each subnet.
 
     https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html,
     https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html,

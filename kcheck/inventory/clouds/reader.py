@@ -1,4 +1,4 @@
-"""Shared parts of all cloud readers: identities, references within and between root modules, defaults."""
+"""Shared parts of all cloud readers: identities and references."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Named: TypeAlias = Network | Subnet | Cluster | NodePool
 
 
 class Names:
-    """Index of objects by name across roots, as one root may refer to another's by name."""
+    """Index of objects by name across roots."""
 
     def __init__(self) -> None:
         self._things: dict[tuple[str, str], list[_Named]] = {}
@@ -68,7 +68,7 @@ class Names:
 
 
 def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
-    """Read the root modules of a cloud, kind by kind, so that names are known before lookups."""
+    """Read the root modules of a cloud, kind by kind."""
     names = Names()
     ranges: dict[str, PodRange] = {}
     for reader in readers:
@@ -83,7 +83,7 @@ def read_all(readers: Sequence[Reader], inventory: Inventory) -> None:
 
 
 def _area(root: Module) -> str:
-    """Return the scope of names: an environment of a repository, or one of its examples."""
+    """Return the scope of names: an environment, or an example."""
     steps = root.configuration.folder.split("/")
     at = next((i for i, step in enumerate(steps[:-1]) if step.lower() in _SAMPLES), None)
     folder = "" if at is None else "/".join(steps[: at + 2])
@@ -91,7 +91,7 @@ def _area(root: Module) -> str:
 
 
 class Reader:
-    """Reads one root module; resolves references within it, and names across the others.
+    """Reads one root module and resolves references.
 
     `pools` are the resource types that are node pools.
     """
@@ -149,7 +149,7 @@ class Reader:
         )
 
     def fields(self, resource: str, record: Record, owner: Record | None = None) -> Fields:
-        """Return the fields of a record from the cloud's table; `owner` is the resource that contains it."""
+        """Return the fields of a record; `owner` is the resource around it."""
         paths = lifecycle.ignored(owner or record, resource.partition(".")[2] if owner else "")
         return Fields(self.cloud, resource, record, self.pins, paths)
 
@@ -213,7 +213,7 @@ class Reader:
     def find_named(
         self, value: Value[str], kind: type[N], what: str, fits: Callable[[N], bool] = lambda _thing: True
     ) -> Value[N]:
-        """Find the only object of a kind with this name, in this root or else elsewhere; `what` names several.
+        """Find the only object of a kind with this name, here or elsewhere.
 
         `read_all` must have read the kind in all roots.
         """
@@ -228,7 +228,7 @@ class Reader:
         return Unknown(f"no unique {what} named {value.value} in this code", value.origin)
 
     def by_reference(self, kind: type[N], resource: str) -> dict[str, N]:
-        """Return objects of a kind by address, or by a data source that queries their name."""
+        """Return objects of a kind by address, or by a data source of their name."""
         found: dict[str, N] | None = self._addressed.get(kind)
         if found is None:
             found = self._addressed[kind] = {thing.address: thing for thing in self.things(kind)}
@@ -286,7 +286,7 @@ _PART = regex(r"\$\{[^}]*\}")
 
 
 def matches_pattern(text: str | None, pattern: str | None) -> bool:
-    """Whether a text matches a pattern with `*` and `?`; an unknown part counts as one character."""
+    """Whether a text matches a pattern with `*` and `?`."""
     return bool(text is not None and pattern and fnmatchcase(_PART.sub("?", text), _PART.sub("?", pattern)))
 
 
@@ -334,7 +334,7 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
 
 
 def taint_form(record: Record, kind: str) -> str:
-    """Return how to write a first taint: as an `item` of a list, or a `member` of a map."""
+    """Return how to write a first taint: as an `item` or a `member`."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     return "member" if made is not None and isinstance(known(made), dict) else "item"
 
@@ -368,7 +368,7 @@ def _joined(cidrs: list[Value[str]]) -> Value[tuple[str, ...]]:
 def resolve_list(
     datum: Datum | None, things: Mapping[str, T], what: str, selected: Callable[[Datum], list[T]] = lambda _: []
 ) -> Value[tuple[T, ...]]:
-    """Resolve references, including those `selected` by a data source; Unknown if one leads outside this root."""
+    """Resolve references; Unknown if one leads outside this root."""
     if datum is None:
         return NOTHING
     if isinstance(datum, Either):

@@ -50,7 +50,7 @@ def unjudged(place: Span, name: str, why: str = _JUDGED) -> Skipped:
 
 
 def cluster_families() -> tuple[str, ...]:
-    """List prefixes of resource types that only clusters use; shared types, such as azapi_resource, are left out."""
+    """List prefixes of resource types that only clusters use."""
     return tuple(begin for cloud in every() for begin in cloud.resources if begin.endswith("_"))
 
 

@@ -1,1 +1,1 @@
-"""Kubernetes objects and Helm releases that Terraform deploys, as the same trees as manifests."""
+"""Kubernetes objects and Helm releases in Terraform, as trees."""

@@ -31,7 +31,7 @@ MAKERS = {
 
 
 class Booted(NamedTuple):
-    """Objects in the scripts of a root module, nodes without their cluster, and start-up scripts by address."""
+    """Objects and start-up scripts of a root module's machines."""
 
     objects: list[Object]
     skipped: list[Skipped]
@@ -39,7 +39,7 @@ class Booted(NamedTuple):
 
 
 def read(root: Module, kinds: set[str]) -> Booted:
-    """Read the objects in the scripts of a root module, and report nodes without their cluster."""
+    """Read the objects in the scripts of a root module."""
     scripts = names.scripts()
     own = sorted(kinds & scripts.keys())
     if not own:
@@ -89,7 +89,7 @@ def _of_talos(datum: Datum, sources: Mapping[str, Instance]) -> Start | None:
 
 
 def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
-    """Yield the scripts of a machine: in arguments, and the commands of its provisioners."""
+    """Yield the scripts of a machine, in arguments and provisioners."""
     for name, _, key in (argument.partition(".") for argument in arguments):
         datum = instance.entry(name)
         if key:
@@ -101,7 +101,7 @@ def _scripts(instance: Instance, arguments: Iterable[str]) -> Iterator[Datum]:
 
 
 def pieces_in(datum: Datum, instance: Record) -> tuple[Piece, ...]:
-    """Return the pieces of a script or a list of commands; pieces of an encoded script have no spans."""
+    """Return the pieces of a script; those of an encoded one have no spans."""
     pieces = pieces_of(datum)
     if not pieces and isinstance(datum, Known) and isinstance(datum.value, tuple):
         end = Piece("\n", instance.span)

@@ -1,4 +1,4 @@
-"""Kubernetes objects in Terraform: manifests, typed resources, and values as YAML trees, each part with its place."""
+"""Kubernetes objects in Terraform as YAML trees with places."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -40,7 +40,7 @@ _SNAKE = regex(r"[A-Z]+")
 
 
 def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
-    """Yield the objects of a root module with their resources; `kinds` are its resource types."""
+    """Yield the objects of a root module with their resources of some `kinds`."""
     for kind in sorted(kinds):
         if kind in _MANIFESTS:
             for instance in root.instances(kind):
@@ -54,7 +54,7 @@ def read(root: Module, kinds: set[str]) -> Iterator[tuple[Object, Instance]]:
 
 
 def in_arguments(calls: Iterable[tuple[Instance, list[str]]]) -> Iterator[tuple[Object, Instance]]:
-    """Yield the objects in arguments of unread modules, as texts or maps, up to a depth of 6."""
+    """Yield the objects in arguments of unread modules, to a depth of 6."""
     for instance, names in calls:
         for part in (part for name in names for part in _objects_within(instance.attribute(name), _DEPTH)):
             yield from _objects_in(part, instance)
@@ -97,7 +97,7 @@ _ITEMS = frozenset(_LISTS.values()) - _MAPS
 
 
 def _absent(record: Record, path: tuple[str, ...]) -> Origin:
-    """Return where a missing field would be written; no exact place for a list, whose items are blocks."""
+    """Return where a missing field would be written."""
     found: list[str] = []
     for step in path:
         if found and found[-1] in _MAPS:

@@ -1,4 +1,4 @@
-"""Helm releases in Terraform: of resources, and inside published modules, as far as their arguments describe them.
+"""Helm releases in Terraform, of resources and published modules.
 
 Such a module takes chart values as an object argument (`karpenter = { values = [...] }`,
 `vpa_helm_config = { set = [...] }`), as several by name (`helm_releases = { ... }`), or as its own arguments.
@@ -50,7 +50,7 @@ def _release(instance: Instance, address: str, root: str) -> Release:
 
 
 class _Values:
-    """Chart values of a release: trees, single values by path, and why some may be missing."""
+    """Chart values of a release, and why some may be missing."""
 
     def __init__(self, gap: str) -> None:
         self.trees: list[yaml.Target] = []
@@ -86,7 +86,7 @@ def _trees(datum: Datum, place: Span) -> list[yaml.Target]:
 
 
 def _room(instance: Instance) -> Missing | None:
-    """Return where to add a new `set` to a release: a block beside others, or a list item."""
+    """Return where to add a new `set` to a release."""
     listed = instance.entry("set")
     if isinstance(listed, Known) and isinstance(listed.value, tuple) and listed.origin.spans:
         return Missing(listed.origin.written, ())
@@ -96,7 +96,7 @@ def _room(instance: Instance) -> Missing | None:
 
 
 def _value(record: Record, *, secret: bool) -> yaml.Target:
-    """Return the value of a `set`: Helm parses strings as YAML unless the type is string."""
+    """Return the value of a `set`, read as YAML like Helm does."""
     datum = record.entry("value")
     if datum is None:
         datum = Unknown("a value of the release is not a scalar", Origin((record.span,)))

@@ -1,4 +1,4 @@
-"""GPUs in dynamic resource allocation: claims, claim templates, device classes and drivers."""
+"""GPUs in dynamic resource allocation: claims, classes and drivers."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _of_class(name: str) -> _Device | None:
 
 
 def _of_selectors(expressions: Iterable[str]) -> _Device | None:
-    """Return the kind of devices that a class's selectors choose; None if they name no known driver."""
+    """Return the kind of devices that selectors choose; None if unknown."""
     text = _joined(expressions)
     name = next((name for name in _device_table()["drivers"] if f"'{name}'" in text), None)
     return None if name is None else "share" if _is_part(name, [text]) else _device_table()["drivers"][name]["kind"]
 
 
 def _is_part(device_class: str, expressions: Iterable[str]) -> bool:
-    """Whether a request's selectors choose parts of GPUs; the class is named after its driver."""
+    """Whether a request's selectors choose parts of GPUs."""
     parts = _device_table()["drivers"].get(device_class, {"kind": "other"}).get("parts")
     return parts is not None and parts in _joined(expressions)
 
@@ -74,7 +74,7 @@ _IMPLICIT = "deviceclass.resource.kubernetes.io/"
 
 
 class _Asked(Struct, frozen=True):
-    """Devices of one class in a request. `number` None: all on a node; `kind` None: an unknown class."""
+    """Devices of one class in a request; without `number`, all on a node."""
 
     device_class: str
     kind: _Device | None
@@ -106,7 +106,7 @@ class Devices:
             self._resources[resource] = name
 
     def given(self, template: PodTemplate, item: Object) -> PodTemplate:
-        """Add the GPUs that an object's pods claim, or request through resources backed by devices."""
+        """Add the GPUs that an object's pods claim."""
         place = template.gpus.origin or Origin((item.span,))
         containers = tuple(map(self._counted, template.containers))
         named = [one for one, before in zip(containers, template.containers, strict=True) if one is not before]
@@ -118,7 +118,7 @@ class Devices:
         return template
 
     def _counted(self, one: Container) -> Container:
-        """Set the GPUs of a container that requests them by device class or by its resource name."""
+        """Set the GPUs of a container that requests them by class or resource."""
         for name, count in one.extended if isinstance(one.gpu, Unset) else ():
             device_class = self._resources.get(name) or name.removeprefix(_IMPLICIT)
             is_card = device_class != name and self._kind(device_class) == "card"
@@ -201,7 +201,7 @@ def _number(text_: str) -> int:
 
 
 def _of_request(request: list[_Asked], claim: Claim, place: Origin) -> Value[int]:
-    """Count the whole GPUs of a request; Unknown if alternatives differ or it takes all on a node."""
+    """Count the whole GPUs of a request; Unknown if alternatives differ."""
     if any(one.kind == "card" and one.number is None for one in request):
         return Unknown(f"claim {claim.source} takes all devices of a node", place)
     counts = [one.number if one.kind == "card" and one.number is not None else Known(0, place) for one in request]

@@ -1,4 +1,4 @@
-"""Gang scheduling of jobs: what starts all pods together, and the queue they wait in."""
+"""Gang scheduling of jobs: starter of all pods, and their queue."""
 
 from collections.abc import Iterable
 
@@ -79,7 +79,7 @@ def _named(name: str, place: Origin) -> Value[str]:
 
 
 class Native(Struct, frozen=True):
-    """Settings of Kubernetes' own gang scheduling: the `field` that sets it, and the pods that must fit at once.
+    """Settings of Kubernetes' own gang scheduling, and pods at once.
 
     `gang` is Unset if the PodGroup has the policy `basic`, None if nothing is set.
     """
@@ -90,7 +90,7 @@ class Native(Struct, frozen=True):
 
 
 def native(item: Object, kind: str, specs: Iterable[yaml.Node], groups: dict[str, Object]) -> Native:
-    """Read the gang of Kubernetes' own scheduler: from a Job (1.37), a PodGroup (1.36), or a Workload (1.35)."""
+    """Read the gang from a Job (1.37), PodGroup (1.36) or Workload (1.35)."""
     gang_ = yaml.get(item.root, *_OF_JOB) if kind == "batch/Job" else None
     if gang_ is not None:
         own = _native("spec.scheduling", gang_)
@@ -124,7 +124,7 @@ def gang(
     item: Object, kind: str, own: tuple[Value[dict[str, str]], ...], found: tuple[PodTemplate, ...], system: Value[str],
     native: Native,
 ) -> Value[str]:  # fmt: skip
-    """Return what starts the pods of a job together, by its `own` labels and annotations; Unset if nothing."""
+    """Return what starts the pods of a job together; Unset if nothing."""
     here = Origin((item.span,))
     if known(system) == "kueue":
         return Known("Kueue", here)

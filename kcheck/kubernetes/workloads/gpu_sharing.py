@@ -18,7 +18,7 @@ def is_device_plugin_config(root: yaml.Target) -> bool:
 
 
 def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool = False) -> Sharing:
-    """Read how a device plugin configuration shares GPUs; nodes that choose none use the `default`."""
+    """Read how a device plugin configuration shares GPUs."""
 
     def copied(kind: str) -> list[yaml.Target]:
         return yaml.items(root, "sharing", kind, "resources")
@@ -36,7 +36,7 @@ def of_configuration(root: yaml.Target, place: Span, own: str, *, default: bool 
 
 
 def of_policy(item: Object) -> Iterator[Sharing]:
-    """Yield the MIG strategy and the default configuration in NVIDIA's operator policy."""
+    """Yield the MIG strategy and default configuration of NVIDIA's operator."""
     strategy = text(item.root, "spec", "mig", "strategy")
     chooses = _chosen(yaml.get(item.root, "spec", "devicePlugin", "config"))
     if not isinstance(strategy, Unset) or chooses:

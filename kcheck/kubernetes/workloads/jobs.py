@@ -1,4 +1,4 @@
-"""Workloads of Kubernetes objects, with settings from jobs, autoscalers and service accounts."""
+"""Workloads of Kubernetes objects, with settings of related objects."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 
 def _packed(template: PodTemplate, item: Object) -> PodTemplate:
-    """Set the domain that a job's pods must share: by a label (JobSet), or by Volcano's topology."""
+    """Set the domain that a job's pods must share."""
     domain = text(item.root, "metadata", "annotations", _EXCLUSIVE)
     tree = yaml.get(item.root, "spec", "networkTopology") if item.kind == "Job" else None
     if tree is not None:
@@ -129,7 +129,7 @@ def _packed(template: PodTemplate, item: Object) -> PodTemplate:
 
 
 def _driven(template: PodTemplate, item: Object, kind: str) -> PodTemplate:
-    """Add the command and the runtime environment of a Ray job to the text of its containers."""
+    """Add the command and runtime environment of a Ray job to its containers."""
     spec = yaml.get(item.root, *_RAY_JOBS[kind]) if kind in _RAY_JOBS else None
     words = "\n".join(yaml.text(spec, key) for key in ("entrypoint", "runtimeEnvYAML")) if spec else ""
     given = (replace(one, text=f"{one.text}\n{words}") for one in template.containers)
@@ -180,7 +180,7 @@ _CLAIMS = {"jobset.x-k8s.io/JobSet": "volumeClaimPolicies", "batch.volcano.sh/Jo
 
 
 def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[yaml.Target]) -> Value[int]:
-    """Return the deadline of a job: its own, else of its first Job, else of its first pod."""
+    """Return the deadline of a job: its own, its first Job's, or its first pod's."""
     own = _field(Fields.number, fields, "deadline")
     jobs = [one for one in yaml.items(item.root, "spec", "replicatedJobs") if kind == "jobset.x-k8s.io/JobSet"]
     inner = [integer(one, "template", "spec", "activeDeadlineSeconds") for one in jobs]
@@ -189,7 +189,7 @@ def _deadline(fields: Fields | None, kind: str, item: Object, specs: Iterable[ya
 
 
 def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
-    """Whether a job's Ray cluster is deleted when the job ends, by its field or deletionStrategy."""
+    """Whether a job's Ray cluster is deleted when the job ends."""
     own = yaml.get(item.root, *_RAY_JOBS[kind], "deletionStrategy") if kind in _RAY_JOBS else None
     if own is None:
         return _field(Fields.flag, fields, "shutdown")
@@ -199,7 +199,7 @@ def _shutdown(fields: Fields | None, kind: str, item: Object) -> Value[bool]:
 
 
 def _fields(item: Object, kind: str) -> Fields | None:
-    """Return the settings of a job, by its API version if that has its own table; None without a table."""
+    """Return the settings of a job by its API version; None without a table."""
     names = (f"{kind}.{item.api_version.rpartition('/')[2]}", kind)
     name = next((one for one in names if one in profiles.table("any")), None)
     return Fields("any", name, MappingRecord(item.root, item.span)) if name is not None else None
@@ -258,7 +258,7 @@ def _rigid(item: Object, kind: str, found: tuple[PodTemplate, ...], entry: profi
 
 
 def _waits(one: PodTemplate, pods_: int | None) -> bool:
-    """Whether torchrun needs several nodes, or the world size exceeds the GPUs of a pod."""
+    """Whether torchrun needs several nodes, by its arguments or world size."""
     text, gpus = " ".join(container.text for container in one.containers), known(one.gpus)
     if _NODES.search(text) or pods_ is None or gpus is None:
         return _NODES.search(text) is not None
@@ -289,7 +289,7 @@ def _spares(item: Object, kind: str) -> Value[bool]:
 
 
 def services(item: Object) -> Iterator[Service]:
-    """Yield the Service in an object, with its load balancer ports and its use of addresses."""
+    """Yield the Service in an object, with its ports and use of addresses."""
     if item.kind != "Service" or item.api_version != "v1":
         return
     kind, address = text(item.root, "spec", "type"), known(scalar(item.root, "spec", "clusterIP"))
@@ -337,13 +337,13 @@ def _signed_in(workload: Workload, item: Object, accounts: dict[str, list[Object
 
 
 def _serves(account: Object, item: Object, workload: Workload, name: str) -> bool:
-    """Whether a workload may use a service account: same namespace and, for the default account, same folder."""
+    """Whether a workload may use a service account."""
     spaces = known(written(account.root, "metadata", "namespace")), known(workload.namespace)
     return (None in spaces or spaces[0] == spaces[1]) and (name != _DEFAULT_ACCOUNT or account.folder == item.folder)
 
 
 def _scaled(objects: Iterable[Object]) -> dict[_Scaled, tuple[Value[int], Value[int]]]:
-    """Return the maximum and minimum pods of autoscaled workloads; KEDA's cron triggers keep their own."""
+    """Return the maximum and minimum pods of autoscaled workloads."""
     found: dict[_Scaled, tuple[Value[int], Value[int]]] = {}
     for item in objects:
         if item.kind not in _BOUNDS:
@@ -367,7 +367,7 @@ def _scaled(objects: Iterable[Object]) -> dict[_Scaled, tuple[Value[int], Value[
 
 
 def _with_most(workload: Workload, item: Object, found: dict[_Scaled, tuple[Value[int], Value[int]]]) -> Workload:
-    """Set the bounds on the pods of a workload that an autoscaler in the same folder scales."""
+    """Set the bounds on the pods of a workload that an autoscaler scales."""
     bounds = found.get((item.folder, _namespace(item), item.kind, str(known(workload.name)))) if found else None
     if bounds is None or len(workload.templates) != 1:
         return workload

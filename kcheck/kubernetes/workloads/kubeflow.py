@@ -1,4 +1,4 @@
-"""Kubeflow's TrainJobs with fields from their runtimes, and v1alpha1 MPIJobs in the later form."""
+"""Kubeflow's TrainJobs with fields from runtimes, and old MPIJobs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ def by_name(objects: Iterable[Object]) -> Runtimes:
 
 
 def completed(item: Object, runtimes: Runtimes) -> Object:
-    """Replace the trainer of a TrainJob by its runtime's pods, if known; return any other object as is.
+    """Replace the trainer of a TrainJob by its runtime's pods, if known.
 
     https://github.com/kubeflow/trainer/blob/v2.3.0/pkg/apis/trainer/v1alpha1/trainjob_types.go
     """
@@ -77,7 +77,7 @@ def patched(template: yaml.Mapping, item: Object, job: str = NODE) -> yaml.Mappi
 
 
 def _patches(item: Object, job: str) -> Iterator[yaml.Target | None]:
-    """Yield the patches of a job's pods: of Trainer 2.0, of 2.1, and of later releases."""
+    """Yield the patches of a job's pods, of any release of Trainer."""
     for key in ("podSpecOverrides", "podTemplateOverrides"):
         for one in yaml.items(item.root, "spec", key):
             if any(known(written(target, "name")) == job for target in yaml.items(one, "targetJobs")):
@@ -98,7 +98,7 @@ def _runtime(item: Object, runtimes: Runtimes) -> Object | None:
 
 
 def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
-    """Override a runtime's container with the trainer's settings; environment variables are added."""
+    """Override a runtime's container with the trainer's settings."""
     if not isinstance(container, yaml.Mapping) or known(written(container, "name")) != NODE:
         return container
     own = yaml.entries(trainer)
@@ -112,7 +112,7 @@ def _overlaid(container: yaml.Target, trainer: yaml.Mapping) -> yaml.Target:
 
 
 def with_runtime(workload: Workload, item: Object, runtimes: Runtimes) -> Workload:
-    """Add the settings of a TrainJob's runtime; if it was not read, they are unknown, not absent."""
+    """Add the settings of a TrainJob's runtime, unknown if it was not read."""
     name, runtime = str(known(written(item.root, "spec", "runtimeRef", "name"))), _runtime(item, runtimes)
     why = Unknown(f"the runtime {name} of TrainJob {known(workload.name) or '?'} sets it", Origin((item.span,)))
     gang = workload.gang if not isinstance(workload.gang, Unset) else why if runtime is None else _gang(runtime, item)

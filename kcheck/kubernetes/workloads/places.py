@@ -1,4 +1,4 @@
-"""Pod templates, roles and counts, by a table of kinds or by search, and pods made by operators."""
+"""Pod templates, roles and counts, by a table of kinds or by search."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Group(Struct, frozen=True):
 
 
 def groups(item: Object, entry: profiles.WorkloadKind) -> list[Group]:
-    """List an object's pods by the table entry of its kind, else by every template in it."""
+    """List an object's pods by the table of kinds, else every template in it."""
     return [one for place in entry["pods"] for one in _groups(item, place)] or _searched(item)
 
 
@@ -143,7 +143,7 @@ def _most(item: Object, owner: yaml.Target, place: profiles.PodPlace, role: str)
 
 
 def _least(owner: yaml.Target, place: profiles.PodPlace) -> Value[int]:
-    """Return the minimum pods of an elastic role: its `from` (default 0), else its count."""
+    """Return the minimum pods of an elastic role."""
     path = place["grows"].get("from")
     found = _number(owner, path or place["count"])
     return Known(0 if path else 1, Origin((owner.span,))) if isinstance(found, Unset) else found
@@ -230,7 +230,7 @@ def _of_spark(origin: Origin) -> Origin:
 
 
 def _spark_cpu(node: yaml.Target, own: dict[str, yaml.Pair], key: str) -> yaml.Target:
-    """Return CPU by its own key. Requests default to `cores`, which also sets how many tasks run at once."""
+    """Return CPU by its own key; requests default to `cores`."""
     if key in own:
         return yaml.resolve(own[key].value)
     cores = yaml.resolve(own["cores"].value) if "cores" in own and key == "coreRequest" else node
@@ -263,7 +263,7 @@ _MODELS = (
 
 
 def _component(node: yaml.Target, _item: Object) -> yaml.Target:
-    """Build the pod template of a KServe component: a pod spec plus the container of its model."""
+    """Build the pod template of a KServe component."""
     own = yaml.pairs(node)
     models = [_with_image(yaml.resolve(own[key].value)) for key in _MODELS if key in own]
     spec = [entry for key, entry in own.items() if key not in (*_MODELS, "containers")]
@@ -271,7 +271,7 @@ def _component(node: yaml.Target, _item: Object) -> yaml.Target:
 
 
 def _with_image(node: yaml.Target) -> yaml.Target:
-    """Return the container of a model; without an image, use that of the ServingRuntime."""
+    """Return the container of a model, or of its ServingRuntime."""
     own = yaml.pairs(node)
     image = scalars.computed_at(node, Unknown("the image is that of a ServingRuntime", Origin((node.span,))))
     return node if "image" in own else scalars.mapping_at(node, [*own.values(), scalars.entry(node, "image", image)])
@@ -322,7 +322,7 @@ class _Found(Struct, frozen=True):
 
 
 def _searched(item: Object) -> list[Group]:
-    """List the pods of an object of an unknown kind, each with a role if there are several."""
+    """List the pods of an object of an unknown kind, with roles."""
     result: list[Group] = []
     for one in found(item):
         role = one.name

@@ -1,4 +1,4 @@
-"""Bare Pods that form one job: a group of a scheduler, or the ranks of one torch master."""
+"""Bare Pods that form one job: a scheduler's group, or torch ranks."""
 
 import os
 from collections.abc import Hashable, Iterator
@@ -27,7 +27,7 @@ def join(inventory: Inventory) -> None:
 
 
 def _group(pod: Workload) -> Hashable:
-    """Return the folder, namespace and name of a Pod's group or master; without one, the Pod itself."""
+    """Return the folder, namespace and name of a Pod's group, or of itself."""
     name = _label(pod) or next(_masters(pod), None)
     scope, path = pod.id.partition(":")[0], pod.place.source.path
     return pod if name is None else (os.path.dirname(path) if scope == path else scope, known(pod.namespace), name)

@@ -104,7 +104,7 @@ def _placed(one: T, place: Callable[[Origin], Origin]) -> T:
 
 
 def containers(spec: yaml.Node | None) -> Iterator[tuple[str, yaml.Target]]:
-    """Yield the containers of a pod spec with their list, init containers first; sidecars count as containers."""
+    """Yield the containers of a pod spec, init containers first."""
     for group in _GROUPS:
         for node in yaml.items(spec, group):
             sidecar = group == "initContainers" and known(text(node, "restartPolicy")) == "Always"
@@ -136,7 +136,7 @@ def container(node: yaml.Target, group: str, owner: str, at: int) -> model.Conta
 
 
 def _cards(node: yaml.Target, resource: str) -> list[Value[str]]:
-    """Return GPU request and limit of a container; equal placeholders are equal numbers."""
+    """Return GPU request and limit of a container; equal placeholders are equal."""
     paths = [("resources", side, resource) for side in ("requests", "limits")]
     found = [written(node, *path) for path in paths]
     same = known(found[0]) is not None and known(found[0]) == known(found[1])
@@ -193,7 +193,7 @@ def _claim(one: yaml.Target) -> model.Claim:
 
 
 def _devices(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[bool]:
-    """Whether a pod requests devices: resources with a domain in their names, or claims."""
+    """Whether a pod requests devices: by resource or by claim."""
     found = [node for _, node in nodes]
     claims = yaml.get(spec, "resourceClaims") is not None
     if claims or any("/" in name for node in (*found, spec) for name in _resources(node)):
@@ -212,7 +212,7 @@ def _request(node: yaml.Target, resource: str, times: int) -> Value[int]:
 def _of_pod(
     spec: yaml.Target, name: str, own: Value[int], found: tuple[model.Container, ...], at: Origin
 ) -> Value[int]:
-    """Return the request of a pod: its own, else the sum of its containers, else its limit."""
+    """Return the request of a pod: its own, its containers', or its limit."""
     values: list[Value[int]] = [getattr(one, name) for one in found]
     asked = [Known(0, value.origin) if isinstance(value, Unset) else value for value in values]
     limit = isinstance(written(spec, "resources", "requests", name), Unset)
@@ -222,7 +222,7 @@ def _of_pod(
 
 @or_unknown
 def _needed(found: tuple[model.Container, ...], values: Iterable[Value[int]], origin: Origin) -> Value[int]:
-    """Return a pod's request: of all containers that run at once, or of an init container with earlier sidecars."""
+    """Return a pod's request, also for init containers with sidecars."""
     together = most = 0
     for one, amount in zip(found, [need(value) for value in values], strict=True):
         most = max(most, together + amount)
@@ -253,7 +253,7 @@ def _count(text: str) -> int | None:
 
 
 def _selection(spec: yaml.Target) -> Value[tuple[tuple[model.Requirement, ...], ...]]:
-    """Return the node requirements of a pod: its selector, combined with each term of its required affinity."""
+    """Return the node requirements of a pod: selector and required affinity."""
     selector = mapping(spec, "nodeSelector")
     path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     if isinstance(selector, Unknown):
@@ -279,7 +279,7 @@ def _tolerations(spec: yaml.Target) -> Value[tuple[model.Toleration, ...]]:
 
 
 def _apart(spec: yaml.Target, labels: Value[dict[str, str]]) -> tuple[Value[bool], Value[str]]:
-    """Whether required anti-affinity puts each pod on its own node; else the label of its domain."""
+    """Whether anti-affinity puts each pod on its own node; else its domain label."""
     path = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     unknown = gap(spec, *path)
     if unknown is not None:
@@ -304,7 +304,7 @@ def _topology(item: yaml.Target) -> Value[str]:
 
 @or_unknown
 def _packed_by(item: yaml.Target, spec: yaml.Target, labels: Value[dict[str, str]]) -> Value[str]:
-    """Return the label of a domain all pods must share, by Kueue's topology or required pod affinity."""
+    """Return the label of a domain all pods must share."""
     required = _mark(item, _TOPOLOGIES[0])
     if not isinstance(required, Unset):
         return required
@@ -344,7 +344,7 @@ _WITHIN = {"In": True, "NotIn": False, "DoesNotExist": True}
 
 
 def _ports(spec: yaml.Target, nodes: list[tuple[str, yaml.Target]]) -> Value[tuple[int, ...]]:
-    """Return the known node ports of a pod: host ports, or all declared ports with hostNetwork."""
+    """Return the known node ports of a pod, all with hostNetwork."""
     host = boolean(spec, "hostNetwork")
     own = (node for group, node in nodes if group != "initContainers")
     declared = [port for node in own for port in yaml.items(node, "ports")]

@@ -1,4 +1,4 @@
-"""Prometheus servers: from the operator's custom resources, from charts, and as plain workloads."""
+"""Prometheus servers: of the operator, of charts, and plain ones."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -29,7 +29,7 @@ _OF_CONTAINERS = ("kubelet", "serviceMonitor", "cAdvisorMetricRelabelings")
 
 
 def of_object(item: Object) -> Iterator[Monitor]:
-    """Yield the server of a Prometheus resource; it scrapes the cluster if it selects every ServiceMonitor."""
+    """Yield the server of a Prometheus resource."""
     selector = yaml.get(item.root, "spec", "serviceMonitorSelector")
     whole = isinstance(selector, yaml.Mapping) and not yaml.entries(selector)
     unknown = gap(item.root, "spec", "serviceMonitorSelector")
@@ -41,7 +41,7 @@ def of_object(item: Object) -> Iterator[Monitor]:
 
 
 def of_workload(item: Object) -> Iterator[Monitor]:
-    """Yield the Prometheus server of a Deployment or StatefulSet, recognised by its image, with its service account."""
+    """Yield the Prometheus server of a workload, recognized by its image."""
     spec = pod_spec(item)
     for container in containers(spec):
         image = written(container, "image")
@@ -73,7 +73,7 @@ def of_release(release: Release) -> Iterator[Monitor]:
 
 
 def _keeps_some(release: Release) -> bool:
-    """Whether a chart's server keeps only selected container metrics; no such cluster was measured."""
+    """Whether a chart's server keeps only selected container metrics."""
     for i in count():
         action = release.scalar(*_OF_CONTAINERS, i, "action")
         if not isinstance(action, Known):

@@ -85,7 +85,7 @@ def _queue(item: Object) -> Iterable[model.Thing]:
 
 
 def _preemption(item: Object) -> Value[str]:
-    """Return a ClusterQueue's preemption policy for its own jobs; the default in `preemption` is Never."""
+    """Return a ClusterQueue's preemption policy for its own jobs."""
     found = text(item.root, "spec", "preemption", "withinClusterQueue")
     if isinstance(found, Unset) and isinstance(yaml.get(item.root, "spec", "preemption"), yaml.Mapping):
         return Known("Never", found.origin)
@@ -103,7 +103,7 @@ def _covered(item: Object) -> Value[tuple[str, ...]]:
 
 
 def _cohort(item: Object) -> Value[str]:
-    """Return a ClusterQueue's cohort or a Cohort's parent, under any API version's field name."""
+    """Return a ClusterQueue's cohort or a Cohort's parent."""
     name, old_name = ("parentName", "parent") if item.kind == "Cohort" else ("cohortName", "cohort")
     return first_set(text(item.root, "spec", name), text(item.root, "spec", old_name))
 
@@ -138,7 +138,7 @@ def _nominal(flavors: tuple[model.FlavorQuota, ...]) -> dict[str, int]:
 
 
 def _amounts(item: Object, key: str) -> Value[dict[str, int]]:
-    """Return amounts of a Volcano queue by resource: `capability`, the maximum, or `deserved`."""
+    """Return amounts of a Volcano queue: `capability` or `deserved`."""
     found = mapping(item.root, "spec", key)
     if not isinstance(found, Known):
         return found
@@ -261,7 +261,7 @@ def _scheduler(root: yaml.Target, place: Span, own: str) -> model.Scheduler:
 
 
 def watchers(objects: list[Object]) -> Iterator[model.Watcher]:
-    """Yield roles that let daemons on every node read objects whose number grows with the nodes."""
+    """Yield roles by which daemons on every node read many objects."""
     accounts: dict[str, list[tuple[str, str]]] = {}
     for item in objects:
         if item.kind == "ClusterRoleBinding" and known(scalar(item.root, "roleRef", "kind")) == "ClusterRole":
@@ -279,7 +279,7 @@ def watchers(objects: list[Object]) -> Iterator[model.Watcher]:
 
 
 def _read_everywhere(item: Object) -> Known[tuple[str, ...]] | Unknown:
-    """Return the resources of all nodes that a role lists or watches; unknown if placeholders may add some."""
+    """Return the resources of all nodes that a role lists or watches."""
     found: list[str] = []
     for rule in yaml.items(item.root, "rules"):
         verbs, resources = ([one.text for one in yaml.scalars(rule, key)] for key in ("verbs", "resources"))

@@ -1,4 +1,4 @@
-"""Objects that pods name and need to start, and the nodes that pods or these objects require."""
+"""Objects that pods name and need to start."""
 
 from collections.abc import Iterable, Iterator
 
@@ -51,7 +51,7 @@ def _named(kind: str, node: yaml.Target | None, key: str) -> Iterator[Reference]
 
 
 def defined(item: Object, own: str) -> Iterator[Definition]:
-    """Yield what an object defines: a name that pods use, or the storage of their claims."""
+    """Yield what an object defines: a name that pods use, or storage."""
     if item.kind not in KINDS:
         return
     name, namespace = (text(item.root, "metadata", key) for key in ("name", "namespace"))
@@ -86,7 +86,7 @@ _HOST = "kubernetes.io/hostname"
 def node_terms(
     node: yaml.Target, *path: str, base: tuple[Requirement, ...] = ()
 ) -> Value[tuple[tuple[Requirement, ...], ...]]:
-    """Return node selector terms below a path, each with `base`; one must match. Unset without any."""
+    """Return node selector terms below a path, each with `base`."""
     unknown, written = gap(node, *path), yaml.get(node, *path)
     terms = []
     for term in yaml.items(node, *path):

@@ -32,7 +32,7 @@ _PATHS: dict[tuple[str, ...], tuple[str, ...]] = {}
 
 
 def scalar(node: yaml.Node, *path: str) -> Value[object]:
-    """Return the scalar at a path below a node; if Unset, with the span where it would be written."""
+    """Return the scalar at a path below a node, or where it would be written."""
     found = _reached(node, path)
     if type(found) is Unset:  # as two of three are
         return found
@@ -109,12 +109,12 @@ def integer(node: yaml.Node, *path: str) -> Value[int]:
 
 
 def scaled_quantity(node: yaml.Node, path: tuple[str, ...], times: int) -> Value[int]:
-    """Return the quantity at a path times `times`, rounded up: 1,000 for millicores, 1 for bytes."""
+    """Return the quantity at a path times `times`, rounded up."""
     return in_units(scalar(node, *path), ".".join(path), times)
 
 
 def in_units(value: Value[object], name: str, times: int) -> Value[int]:
-    """Multiply a quantity by `times`, rounded up; `name` is used in the reason if it is not a quantity."""
+    """Multiply a quantity by `times`, rounded up; `name` is for the reason."""
     if type(value) is Unset or not isinstance(value, Known):
         return value
     try:
@@ -130,7 +130,7 @@ def _rounded_up(text: str, times: int) -> int:
 
 
 def written_map(node: yaml.Node, *path: str) -> Value[dict[str, str]]:
-    """Return the map of strings at a path; a placeholder in one value does not hide the others."""
+    """Return the map of strings at a path, with known values only."""
     return mapping(node, *path, as_written=True)
 
 
@@ -177,7 +177,7 @@ def gap(node: yaml.Node, *path: str) -> Unknown | None:
 
 
 def _typed(node: yaml.Node, path: tuple[str, ...], kind: type[T], why: str) -> Value[T]:
-    """Return the scalar at a path, which must have a type; in YAML, true is not a number."""
+    """Return the scalar at a path, which must have a type."""
     value = scalar(node, *path)
     if type(value) is Unset or not isinstance(value, Known):
         return value

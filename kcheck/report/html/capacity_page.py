@@ -1,4 +1,4 @@
-"""HTML page of cluster limits: reach, first wall, ladder, and how to move each limit."""
+"""HTML page of cluster limits: reach, first wall, ladder, remedies."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _reach(cluster: Cluster, world: World) -> str:
 
 
 def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
-    """Render the limits of a cluster; `folded` shortens the tables and lets the reader open them."""
+    """Render the limits of a cluster; `folded` shortens the tables."""
     each = capacity.grouped_walls(cluster, world) if folded else [[one] for one in walls.find_walls(cluster, world)]
     known, unknown = _by_number(each)
     first, drawn = walls.first(cluster, world), draw_ladder(cluster, world)
@@ -69,7 +69,7 @@ def body(cluster: Cluster, world: World, *, folded: bool = False) -> Markup:
 
 
 def _by_number(groups: list[list[Wall]]) -> tuple[list[list[Wall]], list[list[Wall]]]:
-    """Separate groups with a number, the lowest first, from those without one; account quotas are left out."""
+    """Separate groups with a number, the lowest first, from those without."""
     known = sorted((one for one in groups if one[0].number is not None), key=lambda one: one[0].number or 0)
     return known, [one for one in groups if one[0].number is None and not capacity.is_account_quota(one[0])]
 
@@ -118,7 +118,7 @@ class Tick(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """A drawn limit; `solid` and `reach` are percentages of the width, equal if its number is exact."""
+    """A drawn limit; `solid` and `reach` are percentages of the width."""
 
     kind: str
     number: str
@@ -132,7 +132,7 @@ class Rung(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """Scale from node counts to percentages of the width; logarithmic if `begin` is not 0."""
+    """Scale from node counts to percentages of the width."""
 
     begin: int
     end: int
@@ -189,7 +189,7 @@ def draw_ladder(cluster: Cluster, world: World) -> Picture | None:
 
 
 def _axis(numbers: Sequence[int], target: int | None) -> Axis:
-    """Return a linear axis around a target; without a target, a logarithmic one if numbers are far apart."""
+    """Return a linear axis around a target, else perhaps a logarithmic one."""
     positive = [number for number in numbers if number > 0]
     most, least = max(positive, default=1), min(positive, default=1)
     if target:

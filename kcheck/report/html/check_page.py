@@ -1,4 +1,4 @@
-"""HTML page of `kcheck check`: verdicts per cluster, findings by rule, and what was not judged."""
+"""HTML page of `kcheck check`: verdicts, findings, what was not judged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_RULES = 8
 
 
 def render(report: Report) -> str:
-    """Render the report as a page of bounded size, with the same bytes for the same code on a day."""
+    """Render the report as a page of bounded size, the same for the same code."""
     result = report.result
     of_clusters = owners(report.findings, result.world)
     found = list(_verdicts(report, of_clusters))
@@ -155,7 +155,7 @@ class Group(NamedTuple):
 
 
 def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Group]:
-    """Yield findings by rule, the worst rules first; only the worst findings get a card if there are too many."""
+    """Yield findings by rule, the worst rules first."""
     rules = by_name(report.result.world)
     named = zip(fingerprints(report.findings), of_clusters, strict=True)
     ordered = sorted(named, key=lambda one: -one[0][0].severity)
@@ -173,7 +173,7 @@ def _groups(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Gr
 
 
 def _card(finding: Finding, fingerprint: str, numbers: Sequence[int]) -> dict[str, object]:
-    """Return a finding for the page; `others` are further affected objects, `clusters` the numbers of its clusters."""
+    """Return a finding for the page, with `others` and its `clusters`."""
     source, others, fix = finding.span.source, other_objects(finding), finding.fix
     places = [one for one in finding.related if not one.note.startswith(ALSO)]
     codes = [(one.span.location, *related_code(one)) for one in places[:_MOST_PLACES]]
@@ -220,7 +220,7 @@ class Verdict(NamedTuple):
 
 
 def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[Verdict]:
-    """Yield a verdict per cluster, in code order; `of_clusters` has the cluster numbers of each finding."""
+    """Yield a verdict per cluster, in code order."""
     result, world = report.result, report.result.world
     why = {one.cluster.id: one.input for one in result.judged.not_judged}
     lost, folded = Savings(result), len(world.inventory.clusters) <= _MOST_OPEN
@@ -243,7 +243,7 @@ def _verdicts(report: Report, of_clusters: Sequence[Sequence[int]]) -> Iterator[
 
 
 def _note(cluster: Cluster, world: World, missing: MissingInput | None) -> str:
-    """Explain the source of the target or, if the reach is unknown, the input that would decide it."""
+    """Explain the source of the target, or the input that would decide it."""
     if missing is not None:
         return "; ".join(filter(None, (missing.reason, missing.remedy)))
     if world.sizes.wanted_amount(cluster).exact is None:

@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """A diff line; `kind` is added, removed, same, or place (the heading above a file's changes)."""
+    """A diff line; `kind` is added, removed, same or place."""
 
     kind: str
     text: str
@@ -81,7 +81,7 @@ def _marked(number: int, text: str, start: int, end: int) -> Line:
 
 
 def concealed(text: str, above: str = "") -> str:
-    """Mask likely secrets in a context line: values of secret-like names, and opaque words.
+    """Mask likely secrets in a context line.
 
     `above` is the line before it, which may hold the name of its value.
     """

@@ -1,4 +1,4 @@
-"""Whole pages and standalone pictures: self-contained, no network, all repository text escaped.
+"""Whole pages and pictures: self-contained, no network, all text escaped.
 
 All text goes through templates that escape it and show hidden characters; only output of templates is markup.
 """
@@ -61,7 +61,7 @@ class Head(NamedTuple):
 
 
 def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *, is_filtered: bool = False) -> str:
-    """Render a page that ends with version and day; only one that `is_filtered` has a script."""
+    """Render a page; only one that `is_filtered` has a script."""
     style = _variables() + _bundled("chart.css") + _bundled("style.css")
     style += _bundled("findings.css") if is_filtered else ""
     script = _bundled("script.js") if is_filtered else ""
@@ -74,7 +74,7 @@ def page(head: Head, sections: Iterable[Section], footer: Iterable[str] = (), *,
 
 
 def picture(own: Picture, heading: str, text: str = "") -> str:
-    """Render a picture of a page as a standalone SVG in the page's colours, below a heading and a text."""
+    """Render a picture of a page as a standalone SVG."""
     css, lines = _bundled("chart.css"), textwrap.wrap(text, _LINE)
     dark = f"@media screen and (prefers-color-scheme:dark){{{_colored(css, DARK)}}}\n"
     style = trusted(_colored(css, LIGHT) + dark)
@@ -133,7 +133,7 @@ def _bundled(name: str) -> str:
 
 
 def trusted(text: str) -> Markup:
-    """Mark a text as safe markup: our own, or a picture from a library that escapes its texts."""
+    """Mark a text as safe markup."""
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - our own
@@ -167,11 +167,11 @@ _VARIABLE = regex(r"var\(--([\w-]+)\)")
 
 
 def _variables() -> str:
-    """Define the colours as CSS variables, dark if the system is dark but never on paper."""
+    """Define the colours as CSS variables, dark if the system is."""
     light, dark = (";".join(f"--{name}:{color}" for name, color in own.items()) for own in (LIGHT, DARK))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
 
 
 def _colored(css: str, own: dict[str, str]) -> str:
-    """Replace CSS variables with their colours: few programs other than browsers support them."""
+    """Replace CSS variables with their colours, for other programs."""
     return _VARIABLE.sub(lambda match: own[match[1]], css)

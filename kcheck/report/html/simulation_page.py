@@ -1,4 +1,4 @@
-"""HTML page of simulated runs: duration, cost, idle time, and what fixes would save."""
+"""HTML page of simulated runs: duration, cost, idle time, savings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GUIDE = f"{HOME}/docs/simulate.md"
 
 
 def as_html(pairs: Sequence[tuple[SimulationResult, list[FixSaving] | None]], command_line: str = "") -> str:
-    """Render a page with a section per run, with savings of fixes if asked for (not None)."""
+    """Render a page with a section per run, and savings if not None."""
     roots = capacity.roots([run.scenario.cluster for run, _ in pairs])
     sections = [
         Section(f"{_heading(run)}{roots[run.scenario.cluster.id]}", _body(run, savings, f"run-{at}"), f"run-{at}")
@@ -102,7 +102,7 @@ def _saving(outcome: SimulationResult, savings: list[FixSaving] | None) -> list[
 
 
 def _phases(outcome: SimulationResult) -> dict[str, object]:
-    """List where paid time goes: minutes of the median run, node-hours and cost of all runs."""
+    """List where paid time goes: minutes, node-hours and cost."""
     causes, priced = deciding_factors(outcome), outcome.dollars is not None
     rows: list[tuple[Markup | str, ...]] = []
     for part, phases in PARTS.items():
@@ -166,7 +166,7 @@ class Moment(NamedTuple):
 
 
 def chart(outcome: SimulationResult, spans: Sequence[Phase], name: str = "run") -> Picture:
-    """Draw the run of median length, whose phases are `spans`; `name` is the id of the chart in its page."""
+    """Draw the run of median length; `name` is the chart's id in its page."""
     total = outcome.middle.summary.total or 1
     nodes = part_nodes(spans, total, _COLUMNS)
     levels, most = _levels(outcome, max(map(sum, zip(*nodes.values(), strict=True))))
@@ -256,7 +256,7 @@ def _ticks(total: float) -> list[dict[str, object]]:
 
 
 def _bands(outcome: SimulationResult, nodes: dict[str, list[float]], most: int) -> list[dict[str, object]]:
-    """List the areas of the parts, with names where there is room; `x` in percent, `y` in pixels."""
+    """List the areas of the parts, with names where there is room."""
     found, below = list[dict[str, object]](), [0.0] * _COLUMNS
     for part in _PARTS:
         above = [before + own for before, own in zip(below, nodes[part], strict=True)]
@@ -277,7 +277,7 @@ def _path(below: Sequence[float], above: Sequence[float], most: int) -> str:
 def _name(
     outcome: SimulationResult, part: str, below: Sequence[float], above: Sequence[float], most: int
 ) -> tuple[tuple[str, ...], float, int]:
-    """Return an area's name, with its cost if that fits, and its position; empty if too small."""
+    """Return an area's name and position; empty if too small."""
     name, spent = simulation.PART_NAMES[part], simulation.part_cost(outcome, PARTS[part])
     word = name.partition(" ")[0]
     for words in ((name, spent), (f"{name} {spent}",), (word, spent), (name,), (word,)):

@@ -19,7 +19,7 @@ class Clock:
         heappush(self.queue, (time, self._number, act, arguments))
 
     def wait(self, until: float, last: float = 0) -> None:
-        """Run the calls before a time, and those already scheduled at that time; all if `last` is infinite."""
+        """Run the calls scheduled up to a time."""
         self._number += 1
         queue, end = self.queue, (until, last or self._number)
         while queue and queue[0] < end:
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Client:
-    """Client with a limit of `qps` requests per second and bursts of `burst`; 0 for no limit."""
+    """Client limited to `qps` requests a second and bursts of `burst`."""
 
     def __init__(self, qps: float, burst: float) -> None:
         self.qps = qps
@@ -44,7 +44,7 @@ class Client:
         self._events += events
 
     def send(self, now: float, number: int, *, workers: int = 1, until: float = NEVER) -> tuple[float, int]:
-        """Send requests, `workers` at a time, none after `until`; return when the last one passes, and their number.
+        """Send requests until a time; return when the last passes, and how many.
 
         One queued event passes for as many requests as there are workers.
         """
@@ -62,7 +62,7 @@ class Client:
         return end, sent
 
     def send_one(self, now: float) -> float:
-        """Send a request and no events; return when it passes (generic cell rate algorithm)."""
+        """Send a request; return when it passes (generic cell rate algorithm)."""
         self._used = max(self._used, now) + self._gap
         return max(now, self._used - self._ahead)
 

@@ -1,4 +1,4 @@
-"""Jobs that run at the same time: the largest one, CronJobs that start together, or the jobs of a queue."""
+"""Jobs that run at the same time."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from kcheck.text.values import Known, Unknown, equals, known, number
 
 
 class Jobs(NamedTuple):
-    """Jobs with their largest pod template, the largest job first; `note` says why they run at once."""
+    """Jobs, the largest first; `note` says why they run at once."""
 
     jobs: tuple[tuple[Workload, PodTemplate], ...]
     note: str = ""
@@ -32,7 +32,7 @@ class Jobs(NamedTuple):
 
 
 def largest(world: World, cluster: Cluster) -> Jobs | None:
-    """Find the job or jobs at once whose nodes cost most; without a price, those with most pods."""
+    """Find the job or jobs at once whose nodes cost most."""
     found = every(world, cluster)
     single = [Jobs((pair,)) for pair in found if nodes(*pair, world, None) > 1]
     groups = [*single, *_of_schedules(found), *_of_queues(world, found)]
@@ -42,14 +42,14 @@ def largest(world: World, cluster: Cluster) -> Jobs | None:
 
 
 def _mills(job: Workload, template: PodTemplate, world: World) -> int:
-    """Return the price of an hour on the cheapest pool that takes a job; 0 without any."""
+    """Return the price of an hour on the cheapest pool that takes a job."""
     pools = [pool for pool, _ in known(world.pools.candidates(template)) or ()]
     priced = [(nodes(job, template, world, pool), world.numbers.price(pool)) for pool in pools]
     return min((count * price.mills for count, price in priced if price), default=0)
 
 
 def every(world: World, cluster: Cluster) -> list[tuple[Workload, PodTemplate]]:
-    """List a cluster's jobs, else other workloads that need all their pods, each with its largest pod template."""
+    """List a cluster's jobs, else other workloads that need all their pods."""
     own = [one for one in world.deployed.on(cluster).workloads if one.templates and not one.per_node]
     jobs = [one for one in own if one.batch and known(one.suspended) is not True]
     found = jobs or [one for one in own if known(one.rigid)]
@@ -63,7 +63,7 @@ def nodes(job: Workload, template: PodTemplate, world: World, pool: NodePool | N
 
 
 def _needs(template: PodTemplate) -> tuple[object, ...] | str:
-    """Return a key shared by pods with equal requests and selection; unique without GPUs and CPU."""
+    """Return a key shared by pods with equal requests and selection."""
     asked = known(template.gpus) or 0, known(template.cpu) or 0, known(template.memory) or 0
     return (*asked, known(template.selection)) if any(asked[:2]) else template.id
 
@@ -101,7 +101,7 @@ def on_pools(found: Jobs, world: World, pools: list[NodePool]) -> Jobs:
 
 
 def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) -> tuple[list[Job], tuple[Queue, ...]]:
-    """Convert jobs and their queue for a run, in which each pod stands for a full node."""
+    """Convert jobs and their queue for a run of one pod per node."""
     quotas = _given(found.queue, world) if found.queue is not None and pool is not None else {}
     shares = [_share(job, template, pool, quotas, world) if pool else Fraction(0) for job, template in found.jobs]
     queue = _queue(found.queue, shares[0]) if found.queue is not None else None
@@ -116,7 +116,7 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
 
 
 def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> Job:
-    """Convert a job for a run; pods that need each other start together, even without a gang scheduler."""
+    """Convert a job for a run; pods that need each other start together."""
     at_once, every = number(template.count, 0), number(job.completions, 0)
     waves = (every, at_once) if every > at_once > 0 else (0, 0)
     return Job(
@@ -128,13 +128,13 @@ def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> 
 
 
 def _queue(queue: QueueInCode, share: Fraction) -> Queue | None:
-    """Count the nodes that a queue's quota allows, each taking a `share`; None without a quota."""
+    """Count the nodes that a queue's quota allows; None without a quota."""
     preempts = known(queue.preemption) not in (None, "Never")
     return Queue(str(known(queue.name)), int(1 / share), preempts=preempts) if share else None
 
 
 def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[str, int], world: World) -> Fraction:
-    """Return the share of a queue's scarcest quota that one full node of a job requests."""
+    """Return the share of a queue's scarcest quota that one node requests."""
     pods = Fraction(number(template.count, 0), max(1, world.pools.nodes_for(template, pool)))
     claims = known(world.deployed.device_resources(job)) or {} if known(template.device_classes) else {}
     asked = [*queue_limits.requests_of(template), *((name, template.gpus) for name in claims.values())]
@@ -143,7 +143,7 @@ def _share(job: Workload, template: PodTemplate, pool: NodePool, quotas: dict[st
 
 
 def _given(queue: QueueInCode, world: World) -> dict[str, int]:
-    """Sum the maximum quota of a queue over its flavors, by resource; empty if unknown."""
+    """Sum the maximum quota of a queue over its flavors."""
     given = or_unknown(queue_limits.most)(queue, world)
     return {} if isinstance(given, Unknown) else {name: sum(flavors.values()) for name, flavors in given.items()}
 

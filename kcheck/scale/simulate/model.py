@@ -1,4 +1,4 @@
-"""Inputs and results of a run: pools, autoscaler settings, cloud parameters, the job. Times are in seconds."""
+"""Inputs and results of a run; times are in seconds."""
 
 from math import ceil, inf
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class Pool(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """Job with `pods` pods, one per node, each with `duration` seconds of work; a gang starts together.
+    """Job with a pod per node and seconds of work; a gang starts together.
 
     It is submitted `at` a time, and fails `deadline` seconds after its admission. Pods of higher `priority` come first,
     and take nodes if it `preempts`. Where `completions` exceed `parallel`, the pods of a node follow each other. A
@@ -60,7 +60,7 @@ class Job(Struct, frozen=True):
 
 
 class Queue(Struct, frozen=True):
-    """Queue of Kueue or Volcano: its jobs get at most `nodes` nodes; if it `preempts`, higher ones stop lower ones."""
+    """Queue whose jobs get at most `nodes` nodes; it may preempt."""
 
     name: str
     nodes: int
@@ -68,7 +68,7 @@ class Queue(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """Flags of the cluster autoscaler with their defaults; `minor` is its version, which decides the rules.
+    """Flags of the cluster autoscaler, and its minor version.
 
     Those that are fields of Autoscaler are called as there. With `karpenter` only its own settings count: the interval,
     `unneeded_time` (consolidateAfter), `bulk_delete` (budgets).
@@ -208,7 +208,7 @@ class Case(Struct, frozen=True):
 
 
 class Point(NamedTuple):
-    """State of the cluster at a time: nodes requested, paid, ready, busy, empty, and being deleted."""
+    """Nodes of the cluster at a time, by state."""
 
     time: float
     target: int
@@ -235,7 +235,7 @@ a gang's last node, work, idle until its timer starts, until that ends, waiting 
 
 
 class JobTimes(Struct, frozen=True):
-    """Start and end of a job's work, infinite if none; `left` pods are not done, `held` nodes run one."""
+    """Start and end of a job's work, infinite if none; pods `left` and `held`."""
 
     name: str
     start: float
@@ -253,7 +253,7 @@ class Phase(NamedTuple):
 
 
 class Use(Struct, frozen=True):
-    """Nodes of a pool in a run, with their paid seconds by phase; `held` have waiting pods at the end."""
+    """Nodes of a pool in a run, with their paid seconds by phase."""
 
     nodes: int
     phases: dict[str, float]

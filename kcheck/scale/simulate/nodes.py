@@ -1,4 +1,4 @@
-"""Nodes, pools and pods during a run, counted as in the autoscaler's cluster state, and the cloud of their machines.
+"""Nodes, pools and pods during a run, and the cloud of their machines.
 
 https://github.com/kubernetes-sigs/cluster-autoscaler/blob/main/pkg/clusterstate/clusterstate.go
 """
@@ -17,7 +17,7 @@ from kcheck.scale.simulate.model import NEVER, PHASES, Cloud, Job, JobTimes, Pha
 
 
 class Node:
-    """Machine with the times of its events, NEVER if not yet, and its paid time by phase.
+    """Machine with the times of its events, and paid time by phase.
 
     `since` is when it was found to be unneeded. `images` are the jobs whose image it has. The nodes of a traced run
     add when each phase was to its `spans`.
@@ -44,7 +44,7 @@ class Node:
             self._mark = now
 
     def rest(self, now: float, unneeded_time: float) -> None:
-        """Add the empty time since the last call: before its timer, until that ends, waiting for deletion."""
+        """Add the empty time since the last call: timer, idle, queue."""
         self.spend("timer", min(now, self.since))
         self.spend("idle", min(now, self.since + unneeded_time))
         self.spend("queue", now)
@@ -115,7 +115,7 @@ class Group(Struct):
 
 
 class Fleet(Struct):
-    """All nodes, and candidates for deletion: `idle` without a timer, `unneeded` by timer.
+    """All nodes, and candidates for deletion: `idle` or `unneeded`.
 
     `untainted` are unneeded nodes without a taint yet, and some that left since. The counts are those of the last
     loop; between loops `changes` wait to be counted: their times, numbers, what changes, and pools.
@@ -137,12 +137,12 @@ class Fleet(Struct):
     number: int = 0
 
     def at(self, time: float, what: str, group: Group) -> None:
-        """Schedule a change: launch, join, stop and clear (not ready between them), leave, or lose (never joined)."""
+        """Schedule a change of a node: launch, join, stop, clear, leave or lose."""
         self.number += 1
         heappush(self.changes, (time, self.number, what, group))
 
     def count(self, now: float) -> None:
-        """Count the changes of nodes since the last time; one event per change took a quarter of the run time."""
+        """Count the changes of nodes since the last time."""
         changes = self.changes
         while changes and changes[0][0] <= now:
             _, _, what, group = heappop(changes)
@@ -173,7 +173,7 @@ class Fleet(Struct):
 
 
 class Pod:
-    """Pod with its creation time; `life` counts restarts, `left` the pods still to run in its place.
+    """Pod with its creation time, restarts (`life`), and pods `left`.
 
     It works since `working`; NEVER if it does not. Its node is in a `phase`. Until its own start, no pod waited for its
     turn during `free` seconds.
@@ -238,7 +238,7 @@ def draws(seed: str) -> Random:
 
 
 class Provider:
-    """Cloud where the seed alone decides each machine's delays, so that runs are comparable."""
+    """Cloud whose delays depend on the seed alone."""
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
@@ -286,7 +286,7 @@ class Provider:
             yield ends[id(node.pool)], node
 
     def _call_time(self) -> float:
-        """Draw the seconds of a call; equal ones would make all batches, or none, just miss a loop."""
+        """Draw the seconds of a call."""
         sigma = self.cloud.delete_call_sigma
         return self.cloud.delete_call * exp(sigma * self._call.gauss(0, 1) - sigma**2 / 2)
 

@@ -1,4 +1,4 @@
-"""Cloud parameters of simulated runs: from `simulation.yaml` with bounds and origins, or measured (kcheck.yaml)."""
+"""Cloud parameters of simulated runs, documented or measured."""
 
 import os
 from functools import cache
@@ -19,7 +19,7 @@ _BESIDE = ("bandwidth", "karpenter_call", "karpenter_loop")
 
 
 class Parameter(NamedTuple):
-    """Parameter: documented, fitted to published runs, or a guess; from `least` to `most`."""
+    """Parameter from `least` to `most`: documented, fitted or a guess."""
 
     name: str
     value: float
@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
 
 class LoopTime(NamedTuple):
-    """Time of an autoscaler's loop: seconds, seconds for each node, and a factor while nodes are being deleted."""
+    """Time of a loop: seconds, seconds per node, and factor while deleting."""
 
     loop: float
     loop_per_node: float
@@ -59,20 +59,20 @@ def parameters(cloud: str) -> dict[str, Parameter]:
 
 
 def profile_settings(cloud: str, name: str) -> dict[str, float]:
-    """Return the settings behind a profile or engine of a cloud's autoscaler; empty if unknown."""
+    """Return the settings behind a profile of a cloud's autoscaler."""
     return _file(cloud)[1].get(name, {})
 
 
 @cache
 def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
-    """Return the fastest and the slowest assumed loops of a cluster autoscaler version."""
+    """Return the fastest and the slowest loops of an autoscaler version."""
     loops = bundled.load(os.path.join(folder("any"), "simulation.yaml"))["loops"]
     own = next(one for one in loops if minor <= one["until"])
     return LoopTime(*own["quick"]), LoopTime(*own["slow"])
 
 
 def cloud_parameters(cloud: str, loop: LoopTime, **changed: float) -> Cloud:
-    """Return the parameters of a cloud for a run with these autoscaler loops, with some `changed`."""
+    """Return the parameters of a cloud for a run, some `changed`."""
     found = {name: one.value for name, one in parameters(cloud).items() if name not in _BESIDE}
     return Cloud(name=cloud, **(found | loop._asdict() | changed))  # type: ignore[arg-type] # flags are among them
 
@@ -94,7 +94,7 @@ _TENTHS = 1.2816
 
 
 class Measured(NamedTuple):
-    """Cloud with measured delays: `notes` name them, `missing` those still from the profile."""
+    """Cloud with measured delays; `missing` ones are the profile's."""
 
     cloud: Cloud
     quick: LoopTime | None
@@ -104,7 +104,7 @@ class Measured(NamedTuple):
 
 
 def with_measured(config: Config, cluster: Cluster, cloud: Cloud, quick: LoopTime | None) -> Measured:
-    """Replace parameters by a cluster's measured ones; a measured loop has no faster variant."""
+    """Replace parameters by a cluster's measured ones."""
     environment = config.environment(cluster.root, cluster.environment)
     own = environment.simulation if environment else {}
     written = config.simulation | own

@@ -1,4 +1,4 @@
-"""Jobs of a run and their pods: admitted by queues, created, bound to nodes, preempted, done."""
+"""Jobs of a run and their pods, from admission to the end."""
 
 from collections import deque
 from collections.abc import Callable
@@ -55,7 +55,7 @@ class Pods:
         return True
 
     def next_one(self, since: float, now: float) -> float:
-        """Return the seconds until another pod becomes unschedulable; 0 if one did `since` a time (loop/trigger.go)."""
+        """Return the seconds until another pod is unschedulable (loop/trigger.go)."""
         if self.last_seen > since:
             return 0.0
         return max(0.0, self._coming[0] - now) if self._coming else NEVER
@@ -74,7 +74,7 @@ class Pods:
             self._admit(now, self._queues[name])
 
     def _admit(self, now: float, queue: Queue) -> None:
-        """Admit jobs of a queue while it has nodes, higher priority first, the others in turn.
+        """Admit jobs of a queue while it has nodes, higher priority first.
 
         Pods that are done give their quota back (reclaimable pods of Kueue).
         """
@@ -111,7 +111,7 @@ class Pods:
         self._stop(now, work, list(work.pods))
 
     def _make(self, now: float, *works: Work) -> None:
-        """Create the pods of unfinished jobs in turn, as the controller works on several jobs at a time."""
+        """Create the pods of unfinished jobs in turn."""
         for work in works:
             work.admitted = True
             work.tries += 1
@@ -136,7 +136,7 @@ class Pods:
             self._admit(now, self._queues[work.job.queue])
 
     def _seen(self, now: float, pod: Pod, life: int) -> None:
-        """Schedule a pod: on a free node, on the node of a lower-priority pod, or let it wait."""
+        """Schedule a pod on a free node, by preemption, or let it wait."""
         self.awaited -= 1
         self._coming.popleft()
         if pod.life != life:
@@ -175,7 +175,7 @@ class Pods:
     # --- on a node
 
     def free(self, now: float, node: Node) -> None:
-        """Give a node with room to the first pod with the highest priority, else leave it empty."""
+        """Give a node to the first pod with the highest priority, if any."""
         for waiting in self.waiting.values():
             if waiting:
                 self.unschedulable -= 1
@@ -210,7 +210,7 @@ class Pods:
         self._later(begin, self._started, pod, life)
 
     def _held_up_before(self, now: float) -> float:
-        """Return the seconds before now in which some pod waited for its turn, each counted once."""
+        """Return the seconds before now in which some pod waited for its turn."""
         return self._held_up - max(0.0, self._held_until - now)
 
     def _pull(self, now: float) -> float:
@@ -269,7 +269,7 @@ class Pods:
     # --- what takes pods from their nodes
 
     def interrupt(self, now: float, pod: Pod) -> None:
-        """Take the node of a pod with its work; a gang loses all of it, without checkpoints."""
+        """Take the node of a pod with its work; a gang loses all of it."""
         self._take_away(now, pod)
         if pod.work.job.gang:
             self._stop(now, pod.work, [one for one in pod.work.pods if one.node is not None], again=True)

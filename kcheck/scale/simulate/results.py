@@ -1,4 +1,4 @@
-"""Results of a scenario over its draws, the cause of its length, and the comparison of two scenarios."""
+"""Results of a scenario, and the comparison of two."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class SimulationResult(NamedTuple):
 
     @property
     def dollars(self) -> Range | None:
-        """Cost of the cheapest and the most expensive run, without unpriced nodes; None without any price."""
+        """Cost of the cheapest and the most expensive run; None without prices."""
         return self.part(PHASES).dollars
 
     def part(self, phases: Sequence[str]) -> Part:
@@ -118,7 +118,7 @@ def cost(case: Case, summary: Summary, phases: Iterable[str] = PHASES) -> float:
 
 
 def run_scenario(scenario: Scenario, run: Callable[[Case], Run] = simulate) -> SimulationResult:
-    """Run a scenario, also without the limit that stops it; copies of a cluster can share a caching `run`."""
+    """Run a scenario, also without the limit that stops it."""
     found = SimulationResult(scenario, list(map(run, scenario.draws)))
     return found._replace(without_wall=run_scenario(scenario.without_wall, run)) if scenario.is_stopped else found
 
@@ -144,7 +144,7 @@ def deciding_factors(outcome: SimulationResult) -> dict[str, str]:
 
 
 def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
-    """Return a setting with name, value and place as in the code, or under the name of its flag."""
+    """Return a setting with name, value and place as in the code."""
     name, *place = outcome.scenario.written.get(field, (flag,))
     value = getattr(outcome.case.settings, field)
     text = f"{value:,}" if field == "bulk_delete" else minutes(value)
@@ -152,7 +152,7 @@ def _setting(outcome: SimulationResult, field: str, flag: str) -> str:
 
 
 def _wait(outcome: SimulationResult) -> str:
-    """Describe how long a gang waits for its last node, and for a machine that never joins."""
+    """Describe how long a gang waits for its last node."""
     case, run = outcome.case, outcome.middle
     readies = sorted(run.readies) or [0]
     if not any(job.gang for job in case.jobs):
@@ -170,13 +170,13 @@ def _wait(outcome: SimulationResult) -> str:
 
 
 def _timer(outcome: SimulationResult) -> str:
-    """Describe what delays the timers of empty nodes: a batch limits their number, else loops start them."""
+    """Describe what delays the timers of empty nodes."""
     few = f"few nodes have a timer at once, by {_setting(outcome, 'bulk_delete', outcome.case.settings.batch_flag)}"
     return few if "timers" in outcome.middle.summary.bound else "the autoscaler's next loop starts it"
 
 
 def _queue(outcome: SimulationResult) -> str:
-    """Describe the slowest part of deletion: batches, taint requests, or the cloud's calls."""
+    """Describe the slowest part of deletion."""
     case, held = outcome.case, outcome.middle.summary.held
     settings, cloud = case.settings, case.cloud
     if settings.karpenter:
@@ -227,7 +227,7 @@ _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Spread(NamedTuple):
-    """Minimum, maximum and mean over runs with the fastest to the slowest autoscaler loops."""
+    """Minimum, maximum and mean over autoscaler loops of different speed."""
 
     least: int
     most: int
@@ -235,7 +235,7 @@ class Spread(NamedTuple):
 
 
 class Saving(NamedTuple):
-    """Saving in a run: seconds until its last node is gone, paid seconds of nodes, and money.
+    """Saving in a run: seconds, paid node-seconds, and money.
 
     The money is None without a price. `nodes` are those of each pool of the first scenario.
     """
@@ -247,7 +247,7 @@ class Saving(NamedTuple):
 
 
 def compare(before: Scenario, after: Scenario) -> Saving | None:
-    """Estimate the saving of a scenario against another one with the same nodes; None if runs do not end."""
+    """Estimate the saving against another scenario; None if runs do not end."""
     if len(before.cases) != len(after.cases):  # another autoscaler
         return None
     found = [_difference(one, other) for one, other in zip(before.cases, after.cases, strict=True)]
@@ -278,7 +278,7 @@ _Difference: TypeAlias = "tuple[float, float, float]"
 
 
 def _difference(before: Case, after: Case) -> _Difference | None:
-    """Return the median difference between any two draws; None if one of them does not end.
+    """Return the median difference between draws; None if one does not end.
 
     Not of draws of one seed: which batches of deletions just miss a loop does not depend on a setting. Nodes that stay
     are paid after a shorter run, too.
@@ -305,7 +305,7 @@ _RAISED = {
 
 
 def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
-    """Whether the other case only raises settings that stopped nothing in the runs of the first.
+    """Whether the other case only raises settings that stopped nothing.
 
     This is so for half of the comparisons in rules, and a run takes 20 ms.
     """
@@ -318,7 +318,7 @@ def _are_equal(one: Case, other: Case, runs: list[Summary]) -> bool:
 
 
 def _coarse(case: Case) -> tuple[Case, int]:
-    """Return a smaller run of the same length, and how many nodes each of its nodes stands for."""
+    """Return a smaller run of the same length, and its scale."""
     each = next((step for step in _STEPS if case.pods <= _LARGEST * step), _STEPS[-1])
     if each == 1:
         return case, 1

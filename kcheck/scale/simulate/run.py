@@ -1,4 +1,4 @@
-"""Simulation of a run: pods, nodes and autoscaler loops in time order, without clock or files."""
+"""Simulation of a run in time order, without clock or files."""
 
 from math import ceil, inf
 
@@ -91,7 +91,7 @@ class _Simulation:
         return Run(self._summary(), self.timeline, self.events, readies)
 
     def dissolve(self) -> None:
-        """Break reference cycles: garbage collection is off, and a run of 300 nodes leaves 380 KiB."""
+        """Break reference cycles, as garbage collection is off."""
         self.clock.queue.clear()
         for work in self.pods.works:
             work.pods.clear()
@@ -241,7 +241,7 @@ class _Simulation:
     # --- loops
 
     def _loops(self, begin: float) -> None:
-        """Run the autoscaler's loops until the run is over; between loops, advance the clock."""
+        """Run the autoscaler's loops until the run is over."""
         clock, horizon = self.clock, self.case.horizon
         while begin <= horizon:
             clock.wait(begin)
@@ -267,7 +267,7 @@ class _Simulation:
         return step
 
     def _end_loop(self, now: float, began: float, step: Step) -> float:
-        """Run the second half of a loop: deletions, then soft taints; return when the next loop begins."""
+        """End a loop: deletions, then soft taints; return the next one's time."""
         settings, fleet, cloud = self.case.settings, self.fleet, self.cloud
         fleet.count(now)
         deleted = self.scaler.scale_down(began) if step.deletes else []
@@ -303,7 +303,7 @@ class _Simulation:
         return end + wait
 
     def _taint_softly(self, now: float) -> float:
-        """Mark some of the unneeded nodes as candidates for deletion; return when that is done.
+        """Mark some unneeded nodes as candidates for deletion.
 
         core/scaledown/actuation/softtaint.go
         """
@@ -317,7 +317,7 @@ class _Simulation:
         return end
 
     def _over(self) -> bool:
-        """Whether the run is over: all pods are done, and only the pools' minimum nodes remain."""
+        """Whether all pods are done, and only minimum nodes remain."""
         fleet, pods = self.fleet, self.pods
         if pods.ended:
             if not self.case.settings.scale_down:
@@ -358,7 +358,7 @@ class _Simulation:
         )  # fmt: skip
 
     def _use(self, nodes: list[Node], until: float) -> Use:
-        """Sum the paid time of a pool's nodes; rounding up to billing steps counts as deletion."""
+        """Sum the paid time of a pool's nodes, in billing steps."""
         paid = sum([self.provider.paid(min(node.gone, until) - node.launched) for node in nodes])
         phases = {phase: sum([node.spent[phase] for node in nodes], 0.0) for phase in PHASES}
         phases["delete"] += paid - sum(phases.values())

@@ -1,4 +1,4 @@
-"""Loops of the cluster autoscaler and of Karpenter: health gate, scaling up, scaling down.
+"""Loops of the cluster autoscaler and of Karpenter.
 
 core/static_autoscaler.go and below of https://github.com/kubernetes/autoscaler/tree/master/cluster-autoscaler, where
 not said otherwise; `minor` decides between its generations.
@@ -17,7 +17,7 @@ _FRESH, _FRESH_GPU = 2, 30
 
 
 class Step(NamedTuple):
-    """First half of a loop: its duration, requested nodes, and whether the second half may delete nodes."""
+    """First half of a loop: duration, requested nodes, may delete or not."""
 
     work: float
     asked: list[tuple[Group, int]]
@@ -82,7 +82,7 @@ class Scaler:
         return Step(work + simulated, asked, not fresh and not rests)
 
     def scale_down(self, now: float) -> list[Node]:
-        """End a loop that began `now`; return the nodes to delete, limited by deletions in progress."""
+        """End a loop that began `now`; return the nodes to delete."""
         settings, fleet = self.settings, self.fleet
         if not fleet.unneeded or now - fleet.unneeded[0].since <= settings.unneeded_time or not settings.scale_down:
             return []
@@ -118,7 +118,7 @@ class Scaler:
         return sum([one.waiting - one.long + one.young for one in self.fleet.groups if late or one.deadline < NEVER])
 
     def _up(self, now: float, pods: Pods, coming: int, *, fresh: bool) -> tuple[list[tuple[Group, int]], float]:
-        """Request nodes for pods that have waited long enough; return the nodes and the duration."""
+        """Request nodes for pods that have waited long enough."""
         settings, fleet, period = self.settings, self.fleet, self.period
         delay = settings.new_pod_delay
         old = sum(pod.created <= now - delay for waiting in pods.waiting.values() for pod in waiting) if delay else 0
@@ -168,7 +168,7 @@ class Scaler:
         return able
 
     def _packed(self, limit: int, pods: int) -> tuple[int, float]:
-        """Return the new nodes that the estimator reaches in its time limit, and its duration."""
+        """Return the new nodes that the estimator finds in its time limit."""
         if not self.case.job.anti_affinity:
             return limit, self.cloud.fit_check * pods
         check = self.cloud.affinity_check
@@ -181,7 +181,7 @@ class Scaler:
         return limit, seconds
 
     def balanced(self, groups: list[Group], count: int, now: float) -> list[tuple[Group, int]]:
-        """Spread an increase over equal pools, the smallest first; a single pool gets all of it."""
+        """Spread an increase over equal pools, the smallest first."""
         added = dict.fromkeys(range(len(groups)), 0)
         left = count
         while left > 0:
@@ -251,7 +251,7 @@ class Scaler:
         return result
 
     def _clocks(self, now: float) -> None:
-        """Start the unneeded timer of empty nodes; from 1.27 on, for a limited number of nodes.
+        """Start the unneeded timer of empty nodes, a limited number from 1.27 on.
 
         core/scaledown/planner/planner.go
         """
@@ -276,7 +276,7 @@ class Scaler:
 
 
 class Karpenter(Scaler):
-    """Small model of Karpenter, not calibrated: a node for every pod, empty ones by budget.
+    """Small model of Karpenter, not calibrated.
 
     https://karpenter.sh/docs/concepts/disruption/ and /scheduling/: pods are batched for at most ten seconds, nodes
     that do not register are replaced, empty ones go after `consolidateAfter`, `bulk_delete` of them as budgets allow.

@@ -100,7 +100,7 @@ class Scenario(Struct, frozen=True):
 
 @once
 def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
-    """Build the only run of a cluster: the largest job, else a pod per requested node; or say why not."""
+    """Build the only run of a cluster, or return why there is none."""
     seconds = world.config.run.duration or DURATION
     together = jobs.largest(world, cluster)
     job, template = together.jobs[0] if together else (None, None)
@@ -140,7 +140,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
 
 
 def _zone_traffic(world: World, cluster: Cluster, pools: list[NodePool], count: int) -> str:
-    """Describe the price of traffic between zones if no single zone holds the pods; else, or if unknown, empty."""
+    """Describe the price of traffic between zones; empty without any."""
     room, price = Counter[tuple[str, ...]](), next(filter(None, map(world.numbers.price, pools)), None)
     for pool in pools:
         subnets = tuple(one.id for one in known(pool.addresses.subnets) or ())
@@ -154,7 +154,7 @@ def _zone_traffic(world: World, cluster: Cluster, pools: list[NodePool], count: 
 
 
 def _deadlock(world: World, run: Scenario, pools: list[NodePool]) -> str:
-    """Describe another job with which this one may deadlock over the nodes; empty without one."""
+    """Describe another job with which this one may deadlock."""
     case, most = run.case, sum(pool.most for pool in run.case.pools)
     mine = case.job.pods if run.job and pools and _waits(run.job, world) and not case.others else most + 1
     for other, template in jobs.every(world, run.cluster) if mine <= most else ():
@@ -210,7 +210,7 @@ def _limited(scenario: Scenario, world: World) -> Scenario:
 
 
 def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodTemplate | None) -> list[NodePool] | str:
-    """Choose the pools of a run: autoscaled ones that take its pods, else fixed ones; else return why not."""
+    """Choose the pools of a run, or return why there are none."""
     near = [pool for pool in world.pools.of_cluster(cluster) if number(pool.size.max_nodes, 0)]
     scaled = [pool for pool in near if known(pool.size.autoscaled)]
     if job is None or template is None:
@@ -233,7 +233,7 @@ def _chosen(world: World, cluster: Cluster, job: Workload | None, template: PodT
 def _delays(
     world: World, cluster: Cluster, pools: list[NodePool], nodes: int
 ) -> tuple[Settings, list[str], parameters.Measured]:
-    """Return the autoscaler's settings with assumptions, and its delays and the cloud's."""
+    """Return the autoscaler's settings and delays, and the cloud's."""
     quick: LoopTime | None
     if pools and all(known(pool.mode) == "Karpenter" for pool in pools):
         settings, notes = _karpenter(world, pools, nodes), [_UNCALIBRATED]
@@ -261,7 +261,7 @@ def _written(world: World, cluster: Cluster, karpenter: list[NodePool]) -> dict[
 
 
 def _requested_nodes(world: World, cluster: Cluster, chosen: list[NodePool]) -> int | None:
-    """Count the nodes of --nodes that fall to these pools; an environment's target does not apply to a job."""
+    """Count the nodes of --nodes that fall to these pools."""
     own = world.sizes.requested_by_name(cluster)
     nodes = world.config.nodes.get("") if own is None else own
     if nodes and chosen and not isinstance(world.pools.all_of_cluster(cluster), Unknown):

@@ -36,7 +36,7 @@ class Shape(Struct, frozen=True):
 
 
 class Fragments(Struct, frozen=True):
-    """GPUs of some nodes while pods waited that would fit a free node, or cores of nodes without GPUs.
+    """GPUs or cores left over on nodes while pods waited.
 
     `waiting` counts the seconds in which any waited, `there` their node-seconds. In that time `whole` unit-seconds were
     there, `stranded` of them free on nodes that took none of the pods; `packed` counts the seconds in which they would
@@ -59,7 +59,7 @@ def _shape(amounts: Mapping[str, float]) -> Shape:
 
 
 def fragments(nodes: Sequence[Node], pods: Sequence[Pod], end: int) -> Fragments | None:
-    """Compute the unusable resources of nodes in a recording until `end`; None if no pod waited for them.
+    """Compute the unusable resources of nodes; None if no pod waited.
 
     `pods` are all of it: those on these nodes use resources; those without a node, or on one of these, waited for them.
     Nodes stay as they were between their first and last sample.
@@ -121,7 +121,7 @@ class _Sweep:
         self._whole = self._stranded = self._nodes = 0.0
 
     def wants(self, size: Shape) -> bool:
-        """Whether the nodes are meant for pods of a size, and an empty node has room for one."""
+        """Whether an empty node has room for a pod it is meant for."""
         return (size.gpus > 0) == (self._unit == "gpus") and any(size.fits(one) for one in self._rooms.values())
 
     def node(self, name: str, *, ends: bool) -> None:
@@ -147,7 +147,7 @@ class _Sweep:
                 self._look(node)
 
     def _look(self, node: str) -> None:
-        """Update a node's unusable resources: more than the minimum, but too small for any waiting pod."""
+        """Update a node's unusable resources: too small for any waiting pod."""
         self._rests.pop(node, None)
         if node not in self._there:
             return
@@ -251,7 +251,7 @@ def _size(one: Fragment) -> int:
 
 
 def money(one: Fragment, world: World) -> Value[int]:
-    """Sum the cost of the unusable resources over the recording, in thousandths of a dollar; null without a price."""
+    """Sum the cost of unusable resources in mills; null without a price."""
     price, found = world.numbers.price(one.pool), one.found
     if price is None:
         return computed(one, None)

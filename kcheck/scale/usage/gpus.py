@@ -32,7 +32,7 @@ def gpus(world: World) -> list[GpuUsage]:
 
 
 def part(one: GpuUsage, world: World) -> Slice | None:
-    """Find the smallest MIG profile sufficient for a pod's work; None without one, or if it already has one."""
+    """Find the smallest sufficient MIG profile for a pod; else None."""
     if one.use.profile or need(one.template.gpus) != 1:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -43,7 +43,7 @@ def part(one: GpuUsage, world: World) -> Slice | None:
 
 
 def copies(one: GpuUsage, world: World) -> int | None:
-    """Count the pods that fit one GPU by memory and work, with time slices or MPS; None if only one."""
+    """Count the pods that fit one GPU by sharing it; None if only one."""
     if one.use.profile or need(one.template.gpus) != 1 or not one.use.memory_total:
         return None
     share = world.numbers.limits("any")["usage.share_busy"].number / 100
@@ -62,12 +62,12 @@ def busy(one: GpuUsage) -> int:
 
 
 def busy_most(one: GpuUsage) -> int:
-    """Return the utilisation that its GPUs do not exceed in 95% of the time, in percent."""
+    """Return the utilization not exceeded in 95% of the time, in percent."""
     return round(histogram.percentile(one.use.busy, 95) or 0)
 
 
 def tensor(one: GpuUsage) -> int | None:
-    """Return the mean activity of their tensor cores, in percent; None if not measured."""
+    """Return the mean activity of tensor cores in percent; None if not measured."""
     found = histogram.mean(one.use.tensor)
     return None if found is None else round(found)
 

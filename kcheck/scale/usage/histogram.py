@@ -1,4 +1,4 @@
-"""Mergeable histograms with values rounded to 1%, for percentiles in little memory."""
+"""Mergeable histograms with values rounded to 1%."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -39,7 +39,7 @@ def merged(found: Iterable[Histogram]) -> Histogram:
 
 
 def percentile(of: Histogram, percent: float) -> float | None:
-    """Return the value at a percentile of the samples (nearest rank); None without samples."""
+    """Return the value at a percentile (nearest rank); None without samples."""
     rank = math.ceil(sum(of.values()) * percent / 100)
     seen = 0
     for at in sorted(of):

@@ -37,7 +37,7 @@ class Match(Struct, frozen=True):
 
 
 class Joined(Struct):
-    """Recording matched with the code: a match for each pod, in order, and the rest of both.
+    """Recording matched with the code, and the rest of both.
 
     `strangers` ran and are not in the code: namespace, job, number of pods. `unseen` are in the code and never ran.
     `doubts` are jobs that may be those of several workloads, and workloads of unknown name.
@@ -83,7 +83,7 @@ def joined(recording: Recording, world: World | None) -> Joined:
 
 
 def _job(pod: Pod, meant: list[Workload]) -> tuple[str, str]:
-    """Return the job of a pod: the workload with its name, or else its outermost owner."""
+    """Return the job of a pod, else its outermost owner."""
     names = {(one.kind, str(known(one.name))) for one in meant}
     return names.pop() if len(names) == 1 else _named_job(pod)
 
@@ -139,13 +139,13 @@ class _Code:
         return self._in(pod, (one for one in self._named.get(pod.name, ()) if one.kind == "Pod"))
 
     def _unlisted(self, pod: Pod, chain: tuple[Owner, ...]) -> list[Workload]:
-        """List workloads of unlisted kinds with an owner's name: their operators create all kinds."""
+        """List workloads of unlisted kinds with an owner's name."""
         table = profiles.workloads()
         names = (one for owner in reversed(chain) for one in self._named.get(owner.name, ()))
         return self._in(pod, (one for one in names if f"{one.group}/{one.kind}".lstrip("/") not in table))
 
     def _by_name(self, pod: Pod) -> list[Workload]:
-        """List workloads by the name of a pod alone: without kube-state-metrics, owners are unknown."""
+        """List workloads by the name of a pod alone."""
         for name in _guessed(pod.name):
             found = self._in(pod, self._named.get(name, ()))
             if found:
@@ -154,14 +154,14 @@ class _Code:
 
     @staticmethod
     def _in(pod: Pod, found: Iterable[Workload]) -> list[Workload]:
-        """List workloads that may be in a pod's namespace, each once; only those that name it, if any."""
+        """List workloads that may be in a pod's namespace, each once."""
         fits = [one for one in dict.fromkeys(found) if known(one.namespace) in (None, pod.namespace)]
         sure = [one for one in fits if known(one.namespace) is not None]
         return sure or fits
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds that own a workload's pods, each with a pattern for the end of the pod names."""
+    """Yield the kinds that own a workload's pods, with a pattern for their names."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"
@@ -170,7 +170,7 @@ def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _beginnings(name: str) -> Iterator[str]:
-    """Yield a name and its beginnings up to each dash, with and without the dash: the longest first."""
+    """Yield a name and its beginnings up to each dash, the longest first."""
     yield name
     for end in range(len(name) - 1, 0, -1):
         if name[end] == "-":
@@ -179,7 +179,7 @@ def _beginnings(name: str) -> Iterator[str]:
 
 
 def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
-    """Find the template of a pod by its containers, and by its role if several have them."""
+    """Find the template of a pod by its containers and role."""
     found = [one for one in workload.templates if _has_containers(one, pod)]
     if len(found) > 1:
         rest = pod.name.removeprefix(str(known(workload.name))).lower()
@@ -189,7 +189,7 @@ def _template(pod: Pod, workload: Workload) -> PodTemplate | None:
 
 
 def _has_containers(template: PodTemplate, pod: Pod) -> bool:
-    """Whether a template may have a pod's containers; others, such as sidecars, may be injected."""
+    """Whether a template may have a pod's containers, some injected."""
     names = {known(one.name) for one in template.containers}
     return None in names or not pod.containers or not names.isdisjoint(pod.containers)
 
@@ -198,7 +198,7 @@ def _has_containers(template: PodTemplate, pod: Pod) -> bool:
 
 
 def chain(pod: Pod) -> list[Owner]:
-    """List the owners of a pod from its controller outwards: recorded ones, and owners of the last one by name.
+    """List the owners of a pod from its controller outwards.
 
     Empty if nothing was recorded.
     """
@@ -228,7 +228,7 @@ def _guessed(name: str) -> Iterator[str]:
 
 
 def _generated(names: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """Find prefixes made by generateName, by namespace, kind and name, if several names share them."""
+    """Find prefixes made by generateName, by namespace, kind and name."""
     begins: dict[tuple[str, str, str], set[str]] = {}
     for namespace, kind, name in names:
         if match := _OF_POD.fullmatch(name):

@@ -51,7 +51,7 @@ class GpuUse(Struct, frozen=True):
 
 @once
 def of(world: World) -> Joined | None:
-    """Match the settings' recording with the code; None without one. Raises ConfigError if it cannot be read."""
+    """Match the settings' recording. Raises ConfigError if it cannot be read."""
     path = world.config.usage.recording
     if not path:
         return None
@@ -113,5 +113,5 @@ def _together(pods: list[Pod]) -> GpuUse:
 
 
 def _held(pod: Pod) -> float:
-    """Count the GPUs that a pod held: those requested, as restarts change them; else those seen."""
+    """Count the GPUs that a pod held, requested or else seen."""
     return devices(pod.requested) or len({gpu.id for one in pod.containers.values() for gpu in one.gpus})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         labels: NotRequired[list[str]]
 
     class Family(TypedDict):
-        """Metrics of an exporter: its labels, its own pods, and what to do if it is missing."""
+        """Metrics of an exporter: labels, its own pods, and the remedy if missing."""
 
         labels: dict[str, list[str]]
         exporter: NotRequired[str]
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         scale: float
 
     class Table(TypedDict):
-        """Contents of the table; `services` has the requirements of managed services, by the end of the host name."""
+        """Contents of the table; `services` are managed services by host name."""
 
         services: dict[str, str]
         families: dict[str, Family]
@@ -56,7 +56,7 @@ def table() -> Table:
 
 
 class Metric(Struct, frozen=True):
-    """Metric in one Prometheus: series under `conditions`, with the label names for each meaning.
+    """Metric in one Prometheus: series under `conditions`, and label names.
 
     `extra` labels are read, too. `series` is about how many it has, `interval` the seconds between two samples;
     `exporter` is in the names of the pods that export it.
@@ -74,7 +74,7 @@ class Metric(Struct, frozen=True):
 
     @property
     def by(self) -> str:
-        """Labels that identify one of kcheck's series, without replicas, instances and ports of exporters."""
+        """Labels that identify one of kcheck's series, without replicas."""
         return ",".join(dict.fromkeys((*(name for names in self.labels for name in names), *self.extra)))
 
     @property
@@ -87,7 +87,7 @@ class Metric(Struct, frozen=True):
         return query if self.scale == 1 else f"{self.scale:g} * {query}"
 
     def over(self, function: str, seconds: int, aggregate: str = "max") -> str:
-        """Build a query of a function over some seconds, with one result per series of kcheck's."""
+        """Build a query of a function over some seconds, one result per series."""
         inner = f"{function}({self.selector}[{window(seconds)}])"
         return self.scaled(f"{aggregate} by ({self.by}) ({inner})")
 
@@ -108,7 +108,7 @@ class Metric(Struct, frozen=True):
 
 
 def window(seconds: int) -> str:
-    """Format a range 1 ms shorter, without its older end: Prometheus 2 includes both ends."""
+    """Format a range without its older end, as Prometheus 2 includes both."""
     return f"{seconds * 1000 - 1}ms"
 
 

@@ -35,7 +35,7 @@ _OTHER, _CAPITAL = regex(r"[^a-zA-Z0-9_]"), regex(r"([a-z0-9])([A-Z])")
 
 @lru_cache(maxsize=4096)
 def sanitised(name: str) -> str:
-    """Convert a label's name to kube-state-metrics' form: example.com/costCenter to example_com_cost_center.
+    """Convert a label's name to kube-state-metrics' form.
 
     https://github.com/kubernetes/kube-state-metrics/blob/main/internal/store/utils.go: toSnakeCase(SanitizeLabelName).
     """
@@ -43,13 +43,13 @@ def sanitised(name: str) -> str:
 
 
 def label(labels: Mapping[str, str], names: Iterable[str]) -> str:
-    """Return the value of the first of some labels, sanitised or not on either side; empty without any."""
+    """Return the value of the first of some labels; empty without any."""
     plain = {sanitised(name): text for name, text in labels.items() if text}
     return next((plain[key] for key in map(sanitised, names) if key in plain), "")
 
 
 class Priced(Struct, frozen=True):
-    """Recorded node: its pool's name and its machine type, both empty if unknown, and its hourly price.
+    """Recorded node: pool, machine type and hourly price, empty if unknown.
 
     `own` is the pool in the code. `gpus` are those that its pods can request, in whole GPUs or in `copies` of them.
     """
@@ -70,7 +70,7 @@ def _whole() -> frozenset[str]:
 
 
 def _cards(resources: Mapping[str, float]) -> Iterator[tuple[float, float]]:
-    """Yield the number of each kind of accelerators and MIG slices in some resources, in units and whole GPUs."""
+    """Yield the number of each kind of accelerators, in units and GPUs."""
     for name, count in resources.items():
         key = sanitised(name)
         if key in _whole():
@@ -80,7 +80,7 @@ def _cards(resources: Mapping[str, float]) -> Iterator[tuple[float, float]]:
 
 
 def gpus(resources: Mapping[str, float]) -> float:
-    """Count the GPUs in some resources: whole accelerators, and MIG slices by their share of one."""
+    """Count the GPUs in some resources, MIG slices by their share."""
     return sum((whole for _, whole in _cards(resources)), 0.0)
 
 
@@ -124,7 +124,7 @@ class Nodes:
         return Priced(node, name, pool, machine, price, gpus=found, copies=copies)
 
     def _pool(self, name: str, machine: str) -> NodePool | None:
-        """Find a pool by its name, or by a longer one from EKS or a module, else by its type."""
+        """Find a pool by its name, by a longer one, or by its type."""
         found = pools = self._world.inventory.pools
         if name:
             own = [(pool, known(pool.name) or "") for pool in pools]
@@ -136,7 +136,7 @@ class Nodes:
         return typed[0] if len(typed) == 1 else None
 
     def _cloud(self, node: Node, machine: str) -> Cloud | None:
-        """Find the cloud of a node, by its provider ID, or by the prefix of its machine type."""
+        """Find the cloud of a node by its provider ID or machine type."""
         for cloud in self._clouds:
             prefix = machines.tables_of(cloud.name).get("prefix", "")
             pairs = ((node.provider, cloud.node_ids), (machine, prefix))

@@ -27,7 +27,7 @@ class Buffers(Struct, frozen=True):
 
 
 class Slice(Struct, frozen=True):
-    """MIG profile: how many fit a GPU, its memory in MiB, and its share of the GPU's compute in percent."""
+    """MIG profile: number per GPU, MiB, and percent of the GPU's compute."""
 
     name: str
     count: int
@@ -54,7 +54,7 @@ def table() -> Table:
 
 
 def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
-    """Return a tier's buffers: from the settings, else its own, else the standard tier's."""
+    """Return a tier's buffers: of the settings, its own, or the standard's."""
     default = table()["tiers"].get(tier) or table()["tiers"][STANDARD]
     own = next((one for one in settings if one.name == tier), None)
     given = {name: number for name in default if (number := getattr(own, name, None)) is not None}
@@ -62,7 +62,7 @@ def buffers(tier: str, settings: Iterable[Tier]) -> Buffers:
 
 
 def slices(model: str) -> tuple[Slice, ...]:
-    """List the MIG profiles of a GPU model in DCGM's words, smallest first; empty if unknown, or without MIG."""
+    """List the MIG profiles of a GPU model, smallest first."""
     for pattern, found in table()["slices"].items():
         if re.search(pattern, model):
             return tuple(Slice(name, count, gb * 1024, share) for name, (count, gb, share) in found.items())

@@ -1,4 +1,4 @@
-"""Recording of a cluster, as `kcheck usage record` writes it: JSON, compressed by gzip.
+"""Recording of a cluster: JSON, compressed by gzip.
 
 All times are seconds since 1970 in UTC, or durations in seconds. CPU is in millicores, memory in bytes, GPU memory in
 MiB (as DCGM has it), power in watts, use of a GPU in percent.
@@ -66,7 +66,7 @@ class Gpu(Struct):
 
 
 class Container(Struct):
-    """Container of a pod. `requests` and `limits` are by resource: cpu, memory, nvidia_com_gpu ...
+    """Container of a pod, with `requests` and `limits` by resource.
 
     `starting` has the samples of CPU of the first minutes of the pod, `cpu` those after. `memory_peak` is exact.
     `killed` is the largest memory limit at which it was killed for want of memory; 0 where that never happened.
@@ -87,7 +87,7 @@ class Container(Struct):
 
 
 class Hours(Struct):
-    """Means of whole hours since the beginning of the recording, from hour `first` on; None where nothing was measured.
+    """Means of whole hours from hour `first` on; None where not measured.
 
     CPU is in millicores, memory in MiB; `busy` is the sum over the GPUs of the pod, each in percent. All are means of
     the `seconds` of the hour in which the pod was measured.
@@ -137,7 +137,7 @@ class Pod(Struct):
 
 
 class Node(Struct):
-    """Node that was seen, from `first` to `last`; `allocatable` is by resource, like container requests."""
+    """Node that was seen from `first` to `last`."""
 
     name: str
     labels: dict[str, str] = {}
@@ -149,7 +149,7 @@ class Node(Struct):
 
 
 class QueueWait(Struct):
-    """Waiting times in a queue of Kueue or Volcano: `count` of them, the mean and the 95th percentile."""
+    """Waiting times in a queue: count, mean and 95th percentile."""
 
     system: str
     queue: str
@@ -160,14 +160,14 @@ class QueueWait(Struct):
 
 
 class Lack(Struct, frozen=True):
-    """Something not measured (cpu, memory, gpu, owners ...) or not matched: the reason `why`, and the remedy."""
+    """A quantity not measured or matched: `why`, and the remedy."""
 
     what: str
     why: str
 
 
 class Recording(Struct):
-    """Recording of a cluster from `begin` to `end`, measured every `step` seconds of what is scraped every `interval`.
+    """Recording from `begin` to `end`, measured every `step` seconds.
 
     `until` is how far it got: `end` if it is whole. `asked` is the time that was asked for, which may be longer than
     what the Prometheus keeps. `source` names the Prometheus, without any secret; `matchers` select one cluster of it.
@@ -219,7 +219,7 @@ def read(path: str, *, part: bool = False) -> Recording:
 
 
 def decoded(data: bytes, path: str, *, part: bool = False) -> Recording:
-    """Decode a recording, plain or compressed, from the file `path`. Raises RecordingError if it is none."""
+    """Decode a recording. Raises RecordingError if the file is none."""
     found = _decoded(data, path)
     if not found.is_whole and not part:
         raise RecordingError(f"{path}: the recording was not finished; run the same kcheck usage record again")

@@ -1,4 +1,4 @@
-"""Requests compared with measured use: the need by tier with its buffers, and the excess above it."""
+"""Requests compared with measured use: need by tier, and excess."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cpu(used: float, buffers: Buffers) -> int:
 
 
 def memory(of: ContainerUse, buffers: Buffers) -> int:
-    """Return the memory request in bytes: the peak plus a buffer, above any limit that was exceeded."""
+    """Return the memory request in bytes: the peak plus a buffer."""
     needed = max(of.memory_peak, of.killed * table()["oom"] / 100)
     return round_memory(max(needed * (1 + buffers.memory_buffer / 100), table()["least"]["memory"]))
 
@@ -69,7 +69,7 @@ def round_memory(count: float) -> int:
 
 
 def _rounded(number: float, steps: Sequence[int]) -> int:
-    """Round up to the largest step that adds little; to the smallest step if all add more."""
+    """Round up to the largest step that adds little."""
     found = (math.ceil(number / step - 1e-9) * step for step in steps)
     return next((one for one in found if one <= number * _MOST), math.ceil(number - 1e-9))
 
@@ -92,7 +92,7 @@ CPU, MEMORY = "CPU", "memory"
 
 
 class Request(Thing, frozen=True):
-    """Request of a container for CPU or memory, and its measured need: millicores, or bytes."""
+    """Request of a container and its measured need: millicores or bytes."""
 
     container: Container
     resource: Annotated[str, "CPU or memory"]
@@ -130,7 +130,7 @@ def _is_enough(container: Container, use: ContainerUse, world: World) -> bool:
 
 
 class Coverage(Struct, frozen=True):
-    """Number of workloads measured long enough, too briefly, without a known name, never; and what is missing."""
+    """Number of workloads by how long they were measured."""
 
     recording: str
     measured: int
@@ -184,7 +184,7 @@ def _requests(container: Container, use: ContainerUse, world: World) -> Iterator
 
 
 def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
-    """Whether request and limit stay equal: as written, or since a lone limit guarantees the highest tier."""
+    """Whether request and limit stay equal."""
     if not isinstance(limit, Known):
         return False
     return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
@@ -199,7 +199,7 @@ def _buffers(owner: Workload, world: World) -> Buffers:
 
 
 def tier(owner: Workload, world: World) -> str:
-    """Return the tier of a workload: from the settings, else by its priority class's value."""
+    """Return the tier of a workload: of the settings, else its priority."""
     labels: dict[str, str] = {}
     for found in (owner.labels, *(one.labels for one in owner.templates)):
         labels |= known(found) or {}
@@ -257,7 +257,7 @@ def limit_text(one: Request, _world: World) -> Value[str]:
 
 
 def limit_needed(one: Request) -> int:
-    """Return a limit with room above the need; the need itself if request and limit are equal."""
+    """Return a limit with room above the need, equal where they must be."""
     if one.resource == CPU or one.equal:
         return one.needed
     return max(one.needed, round_memory(one.needed * 1.1))
@@ -298,7 +298,7 @@ def fills_node(one: Request, world: World) -> bool:
 
 
 def share_rate(template: PodTemplate, world: World, share: Callable[[NodePool], float | None]) -> float | None:
-    """Return the mills per hour of a share of a node, in the pods' cheapest pool; None if unknown."""
+    """Return the mills per hour of a share of a node; None if unknown."""
     rates = []
     for pool in world.pools.fitting(template):
         price, part = world.numbers.price(pool), share(pool)
@@ -317,7 +317,7 @@ def starts_high(one: Request, world: World) -> bool:
 
 
 def _together(one: Request, world: World) -> int | None:
-    """Sum its pods' excess above the need; None if their number is unknown, or nothing is requested."""
+    """Sum its pods' excess above the need; None if unknown."""
     count, amount = known(world.deployed.template(one.container).count), known(one.amount)
     return None if count is None or amount is None else max(0, amount - one.needed) * count
 
@@ -348,6 +348,6 @@ _CENT = 10
 
 
 def _share(resource: str, pool: NodePool) -> float | None:
-    """Return a millicore's or byte's share of a pool's smallest machine; None with GPUs, which determine its price."""
+    """Return a millicore's or byte's share of a machine; None with GPUs."""
     least = min((room.vcpus * 1000 if resource == CPU else room.memory for room in allocatable.rooms(pool)), default=0)
     return 1 / least if least and known(pool.machine.gpus) == 0 else None

@@ -24,12 +24,12 @@ def find_walls(cluster: Cluster, world: World) -> list[Wall]:
 
 
 def _rank(wall: Wall) -> int:
-    """Rank equal walls: hard limits first, the written maximum last, as it is intended."""
+    """Rank equal walls: hard limits first, the written maximum last."""
     return 9 if wall.mechanism in ("maximum", "autoscaling") else ("hard", "quota", "recommended").index(wall.kind)
 
 
 def nodes_at(place: Place, pools: list[NodePool], world: World) -> Amount | None:
-    """Count the nodes that fill a subnet or range; None if clusters share it, or sizes are unknown."""
+    """Count the nodes that fill a subnet or range; None if unknown."""
     clusters = {known(pool.cluster) for pool in pools}
     cluster = clusters.pop() if len(clusters) == 1 else None
     if cluster is None or not (finder := _finder(cluster, world)).growth.known:
@@ -64,7 +64,7 @@ def steps(wall: Wall, world: World) -> Iterator[str]:
 
 
 def number(wall: Wall, world: World) -> int | None:
-    """Return the number of the limit; None if the wall has none, or it differs by account."""
+    """Return the number of the limit; None if the wall has none."""
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)
     return entry.value if entry is not None and isinstance(entry.value, int) else None
 

@@ -1,4 +1,4 @@
-"""Walls of addresses: subnets and ranges, and on AWS interfaces per zone and address units per VPC."""
+"""Walls of addresses: subnets, ranges, interfaces and address units."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from kcheck.text.values import Known, Unknown, known, number
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the walls of every subnet and range with the cluster's pools; an unknown one without pools."""
+    """Yield the walls of every subnet and range with the cluster's pools."""
     cluster, world = finder.cluster, finder.world
     fargate = ", ".join(known(cluster.serverless) or ())
     asked = fargate or finder.gap or world.sizes.requested(cluster) or world.autoscaling.beyond_pools(cluster)
@@ -76,7 +76,7 @@ def _called(place: Place, finder: WallFinder) -> str:
 
 
 def _trial(found: Demands, room: int, finder: WallFinder) -> Trial:
-    """Build the trial of pool sizes; other clusters grow to their targets in proportion."""
+    """Build the trial of pool sizes; other clusters grow in proportion."""
 
     def fits(each: list[Demand], empty: int, taken: Callable[[list[Demand]], int] = addresses_needed) -> Fits:
         return lambda sizes: taken(_at(sizes, found, each, finder, empty)) <= room
@@ -95,7 +95,7 @@ def _trial(found: Demands, room: int, finder: WallFinder) -> Trial:
 
 
 def _at(sizes: Sizes, found: Demands, each: list[Demand], finder: WallFinder, least: int = 0) -> list[Demand]:
-    """Return the demands at given sizes of the cluster's pools, with at `least` that many nodes each."""
+    """Return the demands at given sizes of the cluster's pools."""
     share = Fraction(1) if all(pool.id in sizes for pool in found.pools) else finder.share(sizes)
 
     def nodes(pool: NodePool, demand: Demand) -> int:
@@ -143,7 +143,7 @@ def interface_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _units(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the wall at which nodes, including other clusters in the network, use up its address units."""
+    """Yield the wall at which nodes use up the network's address units."""
     world, entry = finder.world, finder.limits["vpc.address_units"]
     clusters = [finder.cluster, *world.pools.in_network_of(finder.cluster)]
     units = {name: found for one in clusters for name, found in address_units(one, world).items()}

@@ -1,4 +1,4 @@
-"""Walls of outbound traffic: shared public addresses and ports, Docker Hub pulls, load balancers."""
+"""Walls of outbound traffic: addresses, ports, pulls, load balancers."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -20,7 +20,7 @@ from kcheck.text.values import Known, Origin, Unknown, Value, equals, known, num
 
 
 class Pull(Struct, frozen=True):
-    """Docker Hub pulls of one role: `images` on each of `pods` nodes, None for every node.
+    """Docker Hub pulls of one role: `images` on each of `pods` nodes.
 
     `pools`, by id, are those with shared public addresses that may run the pods; None if unknown. If not `sure`, the
     number of pods is unknown: at most one per node.
@@ -33,7 +33,7 @@ class Pull(Struct, frozen=True):
 
 
 def pulled(found: Iterable[Pull], nodes: Callable[[Pull], int]) -> int:
-    """Count the pulls of fresh nodes: each role's images, once per node, on at most one node per pod."""
+    """Count the pulls of fresh nodes, each image once per node."""
     return sum(len(one.images) * min(nodes(one), CEILING if one.pods is None else one.pods) for one in found)
 
 
@@ -52,7 +52,7 @@ def pulls_of(workload: Workload, world: World) -> list[Pull]:
 
 
 def _sharing(template: PodTemplate, workload: Workload, world: World) -> frozenset[str] | None:
-    """Return the pools with shared public addresses that pods may run on; None if unknown."""
+    """Return the pools with shared public addresses; None if unknown."""
     cluster, pools = world.inventory.cluster_of.get(workload), known(world.pools.candidates(template))
     if cluster is None or not world.pools.of_cluster(cluster) or pools is None:
         return None
@@ -97,7 +97,7 @@ def shared_addresses(cluster: Cluster) -> Known[int]:
 
 @or_none
 def outbound_addresses(cluster: Cluster, world: World) -> int | None:
-    """Count the public addresses needed for the outbound ports of all nodes; None without ports, or if unknown."""
+    """Count the public addresses that all nodes' ports need; else None."""
     ports, entry = known(cluster.outbound_ports), world.numbers.limits(cluster.cloud).get("snat.ports_per_address")
     if not ports or entry is None:
         return None
@@ -119,7 +119,7 @@ def walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _ports(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the limit on outbound ports: all nodes and surge nodes share the public addresses."""
+    """Yield the limit on outbound ports."""
     cluster = finder.cluster
     inputs = (cluster.outbound_ports, cluster.outbound_ips)
     ports, addresses = map(known, inputs)
@@ -208,7 +208,7 @@ def _nodes_of(pull: Pull, sizes: Mapping[str, int]) -> int:
 
 
 def _balancers(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the limits of load balancers: each port of a Service has all nodes as its backends."""
+    """Yield the limits of load balancers, whose ports have all nodes behind."""
     if "load_balancer.configurations" not in finder.limits:
         return
     entry = finder.limits["load_balancer.configurations"]

@@ -1,4 +1,4 @@
-"""Documented limits of clusters, pools and pods, and quotas of the account, as walls."""
+"""Documented limits of clusters, pools and pods, and quotas, as walls."""
 
 from collections.abc import Iterator, Mapping
 
@@ -20,7 +20,7 @@ _FAQ = ("hard", "https://github.com/kubernetes/autoscaler/blob/master/cluster-au
 
 
 def walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the written maximum, autoscaler caps, and limits of the cluster and each pool."""
+    """Yield the written maximum, caps, and limits of cluster and pools."""
     yield from _maximum(finder)
     yield from _capped(finder)
     yield from _documented(finder)
@@ -102,7 +102,7 @@ def _of_each_pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 
 
 def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
-    """Count the nodes that count towards the cloud's pool limit: of the fullest zone, or all with surge."""
+    """Count the nodes that count towards the cloud's pool limit."""
     cluster = known(pool.cluster)
     if cluster is None:
         return because(pool.cluster, pool.cluster.origin)
@@ -117,7 +117,7 @@ def counted(pool: NodePool, nodes: int, world: World) -> Value[int]:
 
 
 def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
-    """Yield the limits of a pool; Karpenter has none, as it starts machines one by one."""
+    """Yield the limits of a pool; Karpenter has none."""
     if equals(pool.mode, "Karpenter"):
         return
     if "pool.nodes" in finder.limits:
@@ -131,7 +131,7 @@ def _pool(pool: NodePool, finder: WallFinder) -> Iterator[Wall]:
 def _full(
     pool: NodePool, mechanism: str, key: str, finder: WallFinder, missing: Unknown | None = None
 ) -> Iterator[Wall]:
-    """Yield the wall where a pool exceeds a number of nodes; `missing` is an input it depends on."""
+    """Yield the wall where a pool exceeds a number of nodes."""
     world, limits = finder.world, finder.limits
     entry = limits[key]
     wall = finder.limit(mechanism, f"pool {pool.display_name}", pool.size.max_nodes, entry, key=pool.id, pools=[pool])
@@ -154,7 +154,7 @@ def _full(
 
 
 def quota_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield a wall for each quota with a number; unknown if a pool of unknown machines may use it."""
+    """Yield a wall for each quota with a number."""
     asked = needs(finder.cluster, finder.pools)
     for need in asked:
         entry = finder.limits[f"quota.{need.quota.key}"]
@@ -187,7 +187,7 @@ def _each(need: Need) -> str:
 
 
 def pod_walls(finder: WallFinder) -> Iterator[Wall]:
-    """Yield the documented limit on pods, if nodes run enough pods to reach it before the limit on nodes.
+    """Yield the documented limit on pods, if it comes before that on nodes.
 
     A node runs one pod of each DaemonSet and as many of the largest job as fit, at least one.
     """
@@ -218,7 +218,7 @@ def pod_walls(finder: WallFinder) -> Iterator[Wall]:
 
 
 def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> Takes:
-    """Count the pods of DaemonSets and of a job on pools of given sizes; at least one per node."""
+    """Count the pods of DaemonSets and of a job on pools of given sizes."""
 
     def takes(sizes: Sizes) -> int:
         room = sum(packed[name] * size for name, size in sizes.items())
@@ -228,7 +228,7 @@ def _taken(daemons: Mapping[str, int], packed: Mapping[str, int], pods: int) -> 
 
 
 def _packed(jobs: list[Workload], pool: NodePool, daemons: int, finder: WallFinder) -> Amount:
-    """Count the pods of jobs that certainly, and that possibly, fit on a node beside its DaemonSets."""
+    """Count the job pods that certainly, and possibly, fit on a node."""
     found = [finder.world.pools.per_node(pods, pool) for one in jobs for pods in one.templates]
     least = max((one.low for one in found if one is not None), default=1)
     room = number(pool.addresses.max_pods, least) - daemons

@@ -1,4 +1,4 @@
-"""Model of a wall: the limit, the number of nodes at which the cluster hits it, and why."""
+"""Model of a wall: the limit, its number of nodes, and why."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Sizes(Mapping[str, int]):
 
 
 class Wall(Thing, frozen=True):
-    """Wall of a cluster: a limit, and the size (`nodes`) at which the cluster reaches it, as far as known.
+    """Wall of a cluster: a limit, and the size at which it is reached.
 
     `short` says whether that is before its target. `arithmetic` explains the number, or says why it is unknown;
     `takes` counts how much of the limit pools use. `cause` is the value that sets the limit, with its origin.
@@ -78,7 +78,7 @@ class Wall(Thing, frozen=True):
 
     @property
     def move(self) -> str:
-        """Instruction to move the wall; fewer pod addresses are advice if pods use the nodes' subnet."""
+        """Instruction to move the wall."""
         single = self.cluster.cni is not None and known(self.cluster.cni.prefix_delegation)
         with_pods = not single and any(known(pool.addresses.pods_take_addresses) for pool in self.pools)
         is_plain = self.mechanism == "subnet" and not with_pods
@@ -91,7 +91,7 @@ class Wall(Thing, frozen=True):
 
 
 class WallFinder:
-    """Finds the walls of a cluster as its pools grow; `gap` says why pools may be missing."""
+    """Finds the walls of a cluster; `gap` says why pools may be missing."""
 
     def __init__(self, cluster: Cluster, world: World) -> None:
         self.cluster = cluster
@@ -104,7 +104,7 @@ class WallFinder:
         self.limits = world.numbers.limits(cluster.cloud)
 
     def aim(self, mechanism: str) -> Amount:
-        """Return the target for a wall: the wanted size for caps, the capped size for other limits."""
+        """Return the target for a wall: wanted for caps, capped for others."""
         sizes = self.world.sizes
         return (sizes.wanted_amount if mechanism in CAPS else sizes.target_amount)(self.cluster)
 
@@ -113,12 +113,12 @@ class WallFinder:
         return Sizes(self._places, self.growth.sizes(nodes))
 
     def share(self, sizes: Sizes) -> Fraction:
-        """Return how far the cluster has grown from today's nodes to its target, from 0 to 1."""
+        """Return the cluster's growth from today to its target, from 0 to 1."""
         start, aim, now = sum(number(p.size.standing, 0) for p in self.pools), self.aim("").low, sizes.total
         return min(Fraction(1), Fraction(max(0, now - start), max(1, aim - start)))
 
     def trial(self, least: Fits, most: Fits | None, weights: Mapping[str, int]) -> Trial:
-        """Build a trial over pools with a weight; over all if one has none or is another cluster's."""
+        """Build a trial over pools with a weight, or over all."""
         alone = all(weights.values()) and weights.keys() <= self._places.keys()
         names = sorted(weights, key=self._places.__getitem__) if alone else list(self._places)
         at = {name: i for i, name in enumerate(names)}
@@ -127,7 +127,7 @@ class WallFinder:
         return Trial(first, second, [weights.get(name, 0) for name in names], [self._places[name] for name in names])
 
     def upgraded(self, most: int, others: int = 0, others_today: int = 0) -> Trial:
-        """Build the trial for at most `most` nodes while one pool is upgraded, beside nodes of other clusters."""
+        """Build the trial for at most `most` nodes during an upgrade of a pool."""
 
         def fits(side: int) -> Fits:
             surges = {pool.id: surge_bounds(pool.upgrade.surge)[side] for pool in self.pools}
@@ -147,7 +147,7 @@ class WallFinder:
         self, mechanism: str, scope: str, cause: Value[object], entry: ProfileValue | tuple[str, str], key: str = "",
         pools: Sequence[NodePool] | None = None,
     ) -> Wall:  # fmt: skip
-        """Make a wall without a number of nodes; `entry` has kind and source; its id ends with `key`, else `scope`."""
+        """Make a wall without a number of nodes, its id ending with `key`."""
         kind, source, limit = (*entry, "") if isinstance(entry, tuple) else (entry.kind, entry.sources[0], entry.key)
         place = cause.origin.written if cause.origin and cause.origin.spans else self.cluster.place
         return Wall(
@@ -159,7 +159,7 @@ class WallFinder:
     def at(
         self, wall: Wall, nodes: Amount, arithmetic: str, trial: Trial | None = None, needed: int | None = None
     ) -> Wall:
-        """Set the nodes at a wall and the target's use; a `trial` decides whether the target fits."""
+        """Set the nodes at a wall and whether the target fits."""
         aim = self.aim(wall.mechanism)
         before = short(trial, self.growth, aim) if trial else nodes.below(aim)
         return replace(wall, nodes=nodes, short=before, arithmetic=arithmetic, needed=needed)
@@ -167,13 +167,13 @@ class WallFinder:
     def grown(
         self, wall: Wall, takes: Takes, room: int, weights: Mapping[str, int], arithmetic: str, standing: int = 0
     ) -> Iterator[Wall]:
-        """Yield a wall if growing pools exceed the room beside nodes that stay; none if they never do."""
+        """Yield a wall if growing pools exceed the room beside standing nodes."""
         fits: Fits = lambda sizes: takes(sizes) <= room or bool(standing and sizes.total <= standing)  # noqa: E731
         weights = {**dict.fromkeys(self._places, 0), **weights} if standing else weights
         yield from self.met(wall, self.trial(fits, fits, weights), takes, arithmetic)
 
     def met(self, wall: Wall, trial: Trial, takes: Takes, arithmetic: str, why: str = "") -> Iterator[Wall]:
-        """Yield a wall if growing pools reach it; none if they never do. `why` explains different bounds."""
+        """Yield a wall if growing pools reach it; `why` explains its bounds."""
         nodes = reach(trial, self.growth)
         if nodes is not None:
             if why and nodes.exact is None:
@@ -193,7 +193,7 @@ class WallFinder:
 
 
 def grown(today: int, target: int, share: Fraction) -> int:
-    """Count another cluster's nodes when it has grown by a share of the way to its target."""
+    """Count another cluster's nodes at a share of its growth."""
     return today + ceil(max(0, target - today) * share)
 
 

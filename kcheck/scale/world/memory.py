@@ -18,7 +18,7 @@ class Memory:
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Cache results, NotKnown too, in the `Memory` that is the first or the last argument."""
+    """Cache results, NotKnown too, in the first or last argument."""
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Limits and prices from the profiles and the settings, and the quotas that nodes count against."""
+"""Limits and prices from profiles and settings, and quotas."""
 
 import re
 from collections import defaultdict
@@ -38,7 +38,7 @@ class Numbers(Memory):
         return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
 
     def price(self, pool: NodePool | None) -> machines.Price | None:
-        """Return the price of a node: the user's, else the list price of the cheapest machine type."""
+        """Return the price of a node: the user's, else the cheapest type's."""
         cluster = known(pool.cluster) if pool else None
         environment = self._config.environment(cluster.root, cluster.environment) if cluster else None
         cents = environment.price if environment and environment.price else self._config.price
@@ -64,7 +64,7 @@ class Numbers(Memory):
 
 
 def region_of(cluster: Cluster, pool: NodePool) -> str:
-    """Return the region of a pool as in price lists; empty if the code names neither region nor zone."""
+    """Return the region of a pool as in price lists; empty if unknown."""
     zones = known(pool.placement.zones) or ("",)
     where = known(cluster.location) or known(cluster.region) or zones[0]
     return re.sub(r"(?<=\d)-?[a-z]$|\s", "", where.lower())
@@ -74,7 +74,7 @@ def region_of(cluster: Cluster, pool: NodePool) -> str:
 
 
 class Need(Struct, frozen=True):
-    """Amount of a quota that each node of some pools uses at most, and at `least`, by its machine."""
+    """Amount of a quota that each node of some pools uses."""
 
     quota: Quota
     per_node: dict[str, int]
@@ -92,7 +92,7 @@ class Need(Struct, frozen=True):
 
 
 def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
-    """List the quotas that a cluster's pools use, as far as their machine types are known."""
+    """List the quotas that a cluster's pools use."""
     found: dict[str, Need] = {}
     for pool in pools:
         spot, attached = bool(known(pool.market.spot)), known(pool.machine.accelerator) or ""
@@ -111,7 +111,7 @@ def needs(cluster: Cluster, pools: list[NodePool]) -> list[Need]:
 
 
 def vcpus_of(cloud: str, name: str) -> int:
-    """Count the vCPUs of a machine type; 0 if unknown. Self-managed clusters have machines of any cloud."""
+    """Count the vCPUs of a machine type; 0 if unknown."""
     found = (machines.machine(one, name) for one in (cloud, *CLOUDS))
     machine = next(filter(None, found), None)
     return (machine.vcpus or 0) if machine else 0

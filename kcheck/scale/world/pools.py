@@ -59,7 +59,7 @@ def _outside(cluster: Cluster, why: Unknown, pools: list[NodePool], *, of_pods: 
 
 
 class _Daemon(Struct, frozen=True):
-    """A DaemonSet on a pool, whether it certainly runs there, and the known requests of its pod."""
+    """A DaemonSet on a pool, whether it is certain, and its requests."""
 
     name: tuple[str, str]
     sure: bool
@@ -79,7 +79,7 @@ def _name(workload: Workload) -> tuple[str, str]:
 
 
 def _bounds(group: list[_Daemon]) -> Taken:
-    """Return bounds on the requests of a DaemonSet that the code defines once or several times."""
+    """Return bounds on the requests of a DaemonSet, perhaps defined twice."""
     cpu, memory = [one.cpu for one in group], [one.memory for one in group]
     sure = all(one.sure for one in group)
     return Taken(Amount(min(cpu) if sure else 0, max(cpu)), Amount(min(memory) if sure else 0, max(memory)))
@@ -128,7 +128,7 @@ class Pools(Memory):
 
     @once
     def network(self, cluster: Cluster) -> str:
-        """Return the id of a cluster's network, or of its subnets' only network; empty if unknown."""
+        """Return the id of a cluster's only network; empty if unknown."""
         subnets = [one for pool in self.of_cluster(cluster) for one in known(pool.addresses.subnets) or ()]
         networks = {found.id for one in subnets if (found := known(one.network)) is not None}
         return known(cluster.network_id) or (networks.pop() if len(networks) == 1 else "")
@@ -143,13 +143,13 @@ class Pools(Memory):
         return grouped(self._inventory.clusters, self.network)
 
     def inside(self, place: Subnet | PodRange) -> list[NodePool]:
-        """List pools with nodes in a subnet or range, then those with pods there. Raises NotKnown if incomplete."""
+        """List pools in a subnet or range. Raises NotKnown if incomplete."""
         found = self.perhaps_inside(place)
         need(self.doubt(place))
         return found
 
     def perhaps_inside(self, place: Subnet | PodRange) -> list[NodePool]:
-        """List pools like `inside`, and pools that may be in a subnet. Raises NotKnown if incomplete."""
+        """List pools that are or may be inside. Raises NotKnown if incomplete."""
         if place.id in self.outside:
             return self.outside[place.id].pools
         nodes, pods = self._by_subnet[place.id], self._by_pods[place.id]
@@ -159,7 +159,7 @@ class Pools(Memory):
         return nodes + pods + self._perhaps_in_subnet[place.id]
 
     def doubt(self, place: Subnet | PodRange) -> Unknown | None:
-        """Return why pools that may be in a subnet may also be elsewhere; None if all are in it."""
+        """Return why pools may also be elsewhere; None if all are inside."""
         for pool in self._perhaps_in_subnet[place.id]:
             text = f"how many nodes of {pool.display_name} are in {place.address} is not known"
             return because(pool.addresses.subnets, text=text)
@@ -183,7 +183,7 @@ class Pools(Memory):
     @once
     @or_unknown
     def candidates(self, template: PodTemplate) -> Value[list[tuple[NodePool, bool]]]:
-        """List the pools that pods fit, and whether each is certain; Unknown if pools may be missing."""
+        """List the pools that pods fit, and whether each is certain."""
         workload = self._deployed.workload(template)
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
@@ -212,7 +212,7 @@ class Pools(Memory):
         return any(one is pool for one, _ in found.value)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
-        """Check whether pods can run on a pool's nodes beside its DaemonSets; once for equal pools."""
+        """Check whether pods can run on a pool, once for equal pools."""
         like = self.alike.get(pool)
         return self._fit(template, pool) if like is None else self._fit_alike(template, like)
 
@@ -246,7 +246,7 @@ class Pools(Memory):
 
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:
-        """Return pods with the node selection of their volumes added, at the place of a volume."""
+        """Return pods with the node selection of their volumes added."""
         claims = dict.fromkeys((_CLAIM, known(one.name)) for one in template.references if one.kind == _CLAIM)
         every = self._volumes(self._deployed.scope(self._deployed.workload(template))) if claims else {}
         for own in (every[claim] for claim in claims if claim in every):
@@ -264,7 +264,7 @@ class Pools(Memory):
         return {(one.kind, known(one.name)): one for one in found}
 
     def obstacles(self, template: PodTemplate, pool: NodePool) -> list[placement.Fit]:
-        """List the requirements of pods that a pool certainly does not meet: labels, GPUs, size, taints."""
+        """List the requirements of pods that a pool certainly does not meet."""
         found = placement.requirements(self.bound(template), pool, self._taken(template, pool), self.slots(pool))
         return [one for one in found if one.fits is False]
 
@@ -296,7 +296,7 @@ class Pools(Memory):
         return placement.chooses(self.bound(template), pool, self.slots(pool)).fits is not False
 
     def shortage(self, template: PodTemplate, pool: NodePool) -> allocatable.Share | None:
-        """Return the request that exceeds every node of a pool; None if a pod fits, or may fit."""
+        """Return the request that exceeds every node of a pool; else None."""
         return allocatable.shortage(template, pool, self._taken(template, pool))
 
     def per_node(self, template: PodTemplate, pool: NodePool, *, ports: bool = True) -> Amount | None:
@@ -304,12 +304,12 @@ class Pools(Memory):
         return placement.per_node(template, pool, self._taken(template, pool), self.slots(pool), ports=ports)
 
     def nodes_for(self, template: PodTemplate, pool: NodePool) -> int:
-        """Count the nodes that pods certainly fit on: one per pod if it is unknown how many fit on one."""
+        """Count the nodes that pods certainly fit on."""
         pods, each = number(template.count, 0), self.per_node(template, pool)
         return pods if each is None else -(-pods // max(1, each.low))
 
     def cpu_left(self, pool: NodePool) -> int | None:
-        """Return the millicores that the smallest machine leaves beside DaemonSets; None if unknown."""
+        """Return the millicores left beside DaemonSets; None if unknown."""
         left = [room.cpu_left - self._daemons(pool).all.cpu for room in allocatable.rooms(pool)]
         return min(left, key=lambda one: one.low).exact if left else None
 
@@ -336,7 +336,7 @@ class Pools(Memory):
         return Amount(low, None if most is None else cards * max(1, most))
 
     def _started_with(self, pool: NodePool, cluster: Cluster) -> Iterator[str]:
-        """Yield the default device plugin configurations for nodes that choose none by label."""
+        """Yield the default device plugin configurations."""
         own = known(pool.scheduling.labels) or {}
         plain = replace(pool, scheduling=replace(pool.scheduling, labels=Known({CONFIG: "", **own}, Origin(()))))
         agents = (one for agent in self._deployed.on(cluster).workloads if agent.per_node for one in agent.templates)
@@ -346,7 +346,7 @@ class Pools(Memory):
                 yield found[1]
 
     def _may_take(self, pool: NodePool, cluster: Cluster, one: Sharing) -> bool:
-        """Whether nodes of a pool may use a device plugin configuration: by their label, or by default."""
+        """Whether nodes of a pool may use a device plugin configuration."""
         names = {(known(own.scheduling.labels) or {}).get(CONFIG) for own in self.of_cluster(cluster)} - {None}
         chosen, name = (known(pool.scheduling.labels) or {}).get(CONFIG), one.id.rpartition("/")[2]
         return name == chosen if chosen is not None else name not in names
@@ -359,7 +359,7 @@ class Pools(Memory):
 
     @once
     def _daemons(self, pool: NodePool) -> _Daemons:
-        """Sum the requests of DaemonSets; duplicates, such as for two environments, count once."""
+        """Sum the requests of DaemonSets, duplicates once."""
         each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
         cpu, memory = (sum((getattr(one, field) for one in each.values()), exactly(0)) for field in Taken._fields)
         return _Daemons(Taken(cpu, memory), each)

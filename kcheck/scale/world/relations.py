@@ -1,4 +1,4 @@
-"""Relations between objects: their cluster, workload and neighbours, and a cluster's autoscaler."""
+"""Relations between objects: cluster, workload, neighbours, autoscaler."""
 
 import os
 from collections import defaultdict
@@ -36,7 +36,7 @@ class Deployments:
         return next(pods for pods in self.workload(container).templates if container in pods.containers)
 
     def scope(self, thing: Thing) -> str:
-        """Return the scope of an object: its cluster, else the folder of its kustomization or file."""
+        """Return the scope of an object: its cluster, else its folder."""
         cluster = self._inventory.cluster_of.get(thing)
         return self.folder(thing) if cluster is None else cluster.id
 
@@ -56,7 +56,7 @@ class Deployments:
 
     @or_unknown
     def device_resources(self, thing: Thing) -> Value[dict[str, str]]:
-        """Return the resource that Kueue counts for each device class, from configuration applied with an object."""
+        """Return the resource that Kueue counts for each device class."""
         found = [one.counted_as for one in self.beside(thing).admissions]
         if not found:
             return Unset(Origin((thing.place,)))
@@ -104,7 +104,7 @@ class Autoscaling(Memory):
         return next((one for one in self._inventory.autoscalers if known(one.cluster) is cluster), None)
 
     def beyond_pools(self, cluster: Cluster) -> bool:
-        """Whether something adds nodes besides the pools: the cloud, or Karpenter without limits."""
+        """Whether the cloud or Karpenter adds nodes besides the pools."""
         if known(cluster.provisioned):
             return True
         return self.has_karpenter(cluster) and not self._is_limited(cluster)
@@ -122,7 +122,7 @@ class Autoscaling(Memory):
 
     @once
     def tool(self, cluster: Cluster) -> Value[str]:
-        """Return the autoscaler of a cluster: the cloud's, or an installed one; unset if there is none."""
+        """Return the autoscaler of a cluster; unset if there is none."""
         place = Origin((cluster.place,))
         if cloud(cluster.cloud).grows_pools:
             return cluster.grower if equals(cluster.grower, "karpenter") else Known(cluster.cloud, place)

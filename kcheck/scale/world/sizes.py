@@ -1,4 +1,4 @@
-"""Target sizes of clusters and pools, caps on them, and numbers of nodes of workloads and images."""
+"""Target sizes of clusters and pools, and numbers of nodes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Cap(Struct, frozen=True):
         return sum(self.per_node.get(name, 0) * size for name, size in sizes.items())
 
     def most(self, pools: list[NodePool], *, others: bool) -> float:
-        """Return the most nodes in any mixture of pools; with `others`, nodes outside the pools count."""
+        """Return the most nodes in any mixture of pools, and `others`."""
         takes = [self.per_node.get(pool.id, 0) for pool in pools] + ([self.other] if others else [])
         least = min(takes, default=0)
         return self.room // least if least else inf
@@ -103,7 +103,7 @@ class Sizes(Memory):
 
     @once
     def caps(self, cluster: Cluster) -> list[Cap]:
-        """List the caps on all pools of a cluster: of its autoscaler, and quotas in the settings."""
+        """List the caps on all pools of a cluster."""
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
         for one in needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
@@ -136,7 +136,7 @@ class Sizes(Memory):
 
     @once
     def wanted(self, cluster: Cluster) -> Value[int]:
-        """Return the requested nodes, else the sum of the pools' maxima; if unknown, with its bounds."""
+        """Return the requested nodes, else the sum of the pools' maxima."""
         requested, place = self.requested(cluster), Origin((cluster.place,))
         if requested is not None:
             return Known(requested, place)
@@ -154,7 +154,7 @@ class Sizes(Memory):
 
     @once
     def target(self, cluster: Cluster) -> Value[int]:
-        """Return a cluster's target: the wanted nodes, or less if a cap applies; if unknown, with its bounds."""
+        """Return a cluster's target: the wanted nodes, or fewer under a cap."""
         wanted, caps = self.wanted(cluster), self.caps(cluster)
         if not caps or self.requested(cluster) is not None:
             return wanted
@@ -176,7 +176,7 @@ class Sizes(Memory):
         return amount_of(self.target(cluster))
 
     def within(self, cap: Cap, cluster: Cluster, most: int) -> int:
-        """Count how many of `most` nodes fit below a cap as the pools grow; all sizes are known."""
+        """Count how many of `most` nodes fit below a cap as the pools grow."""
         pools, growth = self._pools.of_cluster(cluster), self.growth(cluster)
         names = [pool.id for pool in pools]
         found = largest(
@@ -186,7 +186,7 @@ class Sizes(Memory):
 
     @once
     def growth(self, cluster: Cluster) -> Growth:
-        """Return how the pools share a cluster's nodes, in the order of `Pools.of_cluster`."""
+        """Return how the pools share a cluster's nodes."""
         pools = self._pools.of_cluster(cluster)
         maxima = [known(pool.size.max_nodes) for pool in pools]
         growable = tuple(bool(known(pool.size.autoscaled)) for pool in pools)
@@ -213,12 +213,12 @@ class Sizes(Memory):
         return Known(sizes[pool.id], pool.size.max_nodes.origin or Origin((pool.place,)))
 
     def shares(self, cluster: Cluster, nodes: int) -> dict[str, int]:
-        """Return the size of each pool by id for that many nodes in the cluster; else its maximum."""
+        """Return the size of each pool by id for that many nodes."""
         maxima = {pool.id: number(pool.size.max_nodes, 0) for pool in self._pools.of_cluster(cluster)}
         return self._of_pools(cluster, nodes) or maxima
 
     def around(self, thing: Thing) -> Value[int]:
-        """Return the target of an object's cluster; for an unknown cluster, the requested number."""
+        """Return the target of an object's cluster, else the requested number."""
         cluster, requested = self._inventory.cluster_of.get(thing), self._config.nodes.get("")
         if cluster is not None:
             return self.target(cluster)
@@ -227,7 +227,7 @@ class Sizes(Memory):
         return self._inventory.unknown_size(thing)
 
     def of_workload(self, workload: Workload) -> Value[int]:
-        """Count the nodes of a workload, one pod per node; all matching nodes for a DaemonSet."""
+        """Count the nodes of a workload, one per pod, or all for a DaemonSet."""
         if workload.per_node:
             return self._of_daemons(workload)
         target = self.around(workload)
@@ -241,7 +241,7 @@ class Sizes(Memory):
         return sum(number(one.standing, 0) for one in sizes)
 
     def _alone(self, pool: NodePool, cluster: Cluster) -> Value[int]:
-        """Return the size of a pool if the others are unknown: its maximum, or the most a cap allows."""
+        """Return the size of a pool alone: its maximum, or the most under a cap."""
         most, caps = pool.size.max_nodes, self.caps(cluster)
         if not caps or not isinstance(most, Known) or not known(pool.size.autoscaled) or self.requested(cluster):
             return most
@@ -250,7 +250,7 @@ class Sizes(Memory):
 
     @once
     def _of_pools(self, cluster: Cluster, target: int) -> dict[str, int] | None:
-        """Return the size of each pool at the target; one unknown pool gets the rest. None if two are unknown."""
+        """Return the size of each pool at the target; None if two are unknown."""
         growth = self.growth(cluster)
         if len(growth.unknown) > 1 or isinstance(self._pools.all_of_cluster(cluster), Unknown):
             return None
@@ -282,7 +282,7 @@ class Images:
 
     @cached_property
     def every(self) -> list[Uses]:
-        """Images of each cluster, or file without one: most nodes first, those with a login last."""
+        """Images of each cluster, or file without one, most nodes first."""
         matters = self._numbers.limits("any")["docker_hub.stalled_at"].number
 
         def order(use: tuple[Workload, Image]) -> tuple[bool, int, bool]:
@@ -301,7 +301,7 @@ class Images:
         return list(found.values())
 
     def uses(self, image: Image) -> Uses:
-        """Return the workloads that run an image in the same cluster, or in the same file without one."""
+        """Return the workloads that run an image in the same cluster or file."""
         return self._uses[image]
 
     def nodes(self, image: Image) -> Value[int]:

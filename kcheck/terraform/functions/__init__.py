@@ -1,4 +1,4 @@
-"""Terraform's functions, except those that need more than their arguments (try, can, file, templatefile)."""
+"""Terraform's functions that need only their arguments."""
 
 from kcheck.terraform.functions import collections, dates, encoding, maps_and_sets, network, numeric, patterns, strings
 from kcheck.terraform.functions.signature import Function

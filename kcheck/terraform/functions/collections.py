@@ -99,7 +99,7 @@ def _one(values: tuple[Datum, ...]) -> Datum | None:
 
 @TABLE.function(rest=anything, deep=True)
 def _coalesce(*values: Datum) -> Datum:
-    """coalesce(); a value with a symbol exists after apply, so it is neither null nor empty."""
+    """coalesce(); a value with a symbol is neither null nor empty."""
     for item in convert.unify(values):
         if isinstance(item, Partial) or (isinstance(item, Unknown) and item.symbol is not None):
             return item
@@ -175,7 +175,7 @@ def _distinct(given: Datum) -> list[Datum] | Datum:
 
 
 def unique(values: tuple[Datum, ...]) -> list[Datum]:
-    """List the distinct elements, converted to one type; raise NotKnown if one may equal another."""
+    """List the distinct elements; raise NotKnown if one may equal another."""
     if len(values) > 1:
         for item in values:
             comparable(item)
@@ -186,7 +186,7 @@ def unique(values: tuple[Datum, ...]) -> list[Datum]:
 
 
 def comparable(datum: Datum) -> None:
-    """Require a value or a symbol in every part. Raises NotKnown if some part has neither."""
+    """Require a value or a symbol in every part, or raise NotKnown."""
     if isinstance(datum, Unknown):
         if datum.symbol is None:
             raise NotKnown(Unknown(datum.reason))
@@ -263,7 +263,7 @@ def _issensitive(datum: Datum) -> bool:
 
 
 def _conversion(name: str, want: Type) -> None:
-    """Register tostring, tolist, tomap and so on; null, unknown and already converted values pass."""
+    """Register tostring, tolist, tomap and so on."""
 
     def implementation(datum: Datum) -> Datum:
         if isinstance(datum, Either):

@@ -1,4 +1,4 @@
-"""Functions that encode and decode JSON, YAML, CSV, base64 and URLs, and compute digests."""
+"""Functions that encode, decode and compute digests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OF_HTML = str.maketrans({character: f"\\u{ord(character):04x}" for character in
 
 
 def json_text(datum: Datum) -> str:
-    """Encode a value like Terraform's jsonencode: compact, sorted keys, HTML characters escaped."""
+    """Encode a value like Terraform's jsonencode."""
     return _json(data(datum))
 
 
@@ -120,7 +120,7 @@ def _yaml(value: object) -> str:
 
 
 def _node(value: object) -> YamlNode:
-    """Build a YAML node; strings are double-quoted, or block scalars if they have several lines."""
+    """Build a YAML node; strings are quoted, or block scalars."""
     if isinstance(value, dict):
         pairs = [(_node(key), _node(value[key])) for key in sorted(value)]
         return pyyaml.MappingNode(f"{_TAG}map", pairs, flow_style=not pairs)
@@ -149,13 +149,13 @@ _DATE = regex(
 
 @cache
 def _loader() -> type[SafeLoader]:
-    """Return PyYAML's safe loader with plain scalars left for `_scalar`, nearly YAML 1.2."""
+    """Return PyYAML's safe loader with plain scalars left for `_scalar`."""
     base = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
     return type("Loader", (base,), {"yaml_implicit_resolvers": {None: [(_PLAIN, re.compile(""))]}})
 
 
 def _partly(value: Datum) -> list[Datum]:
-    """Parse the documents of a partly unknown text; raise NotKnown if none of it is known."""
+    """Parse a partly unknown text; raise NotKnown if none of it is known."""
     found = [embedded_yaml.data(root) for root in embedded_yaml.documents(pieces_of(value))] if pieces_of(value) else []
     if not found:
         raise NotKnown(Unknown(value.reason if isinstance(value, Unknown) else "it is empty"))
@@ -336,7 +336,7 @@ def _csvdecode(value: str, budget: Budget) -> Datum:
 
 @TABLE.function(anything)
 def _base64encode(value: Datum) -> str | Datum:
-    """base64encode(); partly unknown text stays plain, so that its known parts can be read."""
+    """base64encode(); partly unknown text stays plain."""
     return value if isinstance(value, Unrendered) else base64.b64encode(text(value).encode()).decode()
 
 

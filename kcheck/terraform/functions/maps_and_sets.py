@@ -1,4 +1,4 @@
-"""Functions of maps and sets; entries of maps are passed on unchanged, unknown ones too."""
+"""Functions of maps and sets; unknown entries are passed on."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product
@@ -67,7 +67,7 @@ def _lookup(given: Datum, wanted: Datum, default: Datum | None = None) -> Datum:
 
 @TABLE.function(rest=anything)
 def _merge(*maps: Datum) -> Datum | dict[Key, Datum]:
-    """merge(); the result has the last map's origin, where a missing entry would be written."""
+    """merge(); the result has the last map's origin."""
     result: dict[Key, Datum] = {}
     origin: Origin | None = None
     if any(isinstance(given, Unknown) for given in maps):
@@ -205,7 +205,7 @@ def _setproduct(*given: Datum, budget: Budget) -> SetData | ListData | Datum:
 
 
 def _element_of(values: tuple[Datum, ...]) -> Type:
-    """Return the common element type of one argument of setproduct(); raise EvaluationError without one."""
+    """Return the common element type of one argument, or raise EvaluationError."""
     if isinstance(values, ListData | SetData):
         return values.element
     found = unify([type_of(item) for item in values] or [DYNAMIC])

@@ -49,7 +49,7 @@ def _bare(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 
 
 def _range(datum: Datum) -> str:
-    """Read the text of a CIDR; raise EvaluationError naming the input if it is empty or null."""
+    """Read the text of a CIDR, or raise EvaluationError if empty or null."""
     value = settled(datum)
     if value is None or value == "":
         raise EvaluationError(f"{name_in_code(datum.origin, 'a range')} is {'null' if value is None else 'empty'}")

@@ -1,4 +1,4 @@
-"""Regular expressions in RE2, whose syntax Go and Terraform share and which runs in linear time."""
+"""Regular expressions in RE2, as in Go and Terraform."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _A_STEP = 600
 
 @lru_cache(maxsize=100)
 def _compiled(pattern: str) -> Pattern:
-    """Compile a pattern. Raises EvaluationError if Terraform would refuse it, BudgetError if it is too large."""
+    """Compile a pattern, or raise EvaluationError or BudgetError."""
     import re2  # 8 ms, and most modules have no pattern
 
     if any(match[1] == "C" for match in _ESCAPE.finditer(pattern)):  # a byte, which Go does not have
@@ -59,7 +59,7 @@ def _compiled(pattern: str) -> Pattern:
 
 
 def _matches(pattern: str, value: str, budget: Budget) -> Iterator[Match]:
-    """Yield matches like Go, none empty where the last one ended, or raise EvaluationError or BudgetError."""
+    """Yield matches like Go, or raise EvaluationError or BudgetError."""
     compiled = _compiled(pattern)
     size, left = compiled.programsize, _MOST_WORK
     budget.spend(len(pattern) // 8 + size // 100)
@@ -109,7 +109,7 @@ def _type_of_match(pattern: Pattern) -> Type:
 
 @TABLE.function(text, text, text, counted=True)
 def _replace(value: str, old: str, new: str, budget: Budget) -> str:
-    """replace(); between slashes `old` is a regular expression, and `new` may refer to groups as $1."""
+    """replace(); between slashes, `old` is a regular expression."""
     if len(old) < 2 or not (old.startswith("/") and old.endswith("/")):
         budget.write(len(value) + value.count(old) * len(new))
         return value.replace(old, new)

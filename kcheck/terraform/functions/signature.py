@@ -40,7 +40,7 @@ class Table(dict[str, Function]):
         self, *kinds: Kind, rest: Kind | None = None, optional: int = 0, part: bool = False, gives: Type | None = None,
         bits: int = scalars.BITS, deep: bool = False, counted: bool = False, name: str = "",
     ) -> Callable[[F], F]:  # fmt: skip
-        """Register an implementation, by default under its name without leading underscores.
+        """Register an implementation, by default under its own name.
 
         `kinds` convert the arguments (the last `optional` of them may be absent), `rest` converts all others.
         The result may be plain data, data with Datum parts, or a Datum; without an origin it gets that of the call.
@@ -82,7 +82,7 @@ class Table(dict[str, Function]):
 
 
 def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
-    """Convert all arguments: an error of any comes before NotKnown, which names the first unknown one."""
+    """Convert all arguments, or raise the error of any, then NotKnown."""
     values: list[object] = []
     missing: list[NotKnown] = []
     for arg, kind in zip(args, kinds, strict=False):
@@ -123,7 +123,7 @@ def give(value: Any, origin: Origin) -> Datum:
 
 
 def settled(datum: Datum) -> object:
-    """Return the value of a datum whose top level is known. Raises NotKnown if it is unknown."""
+    """Return a value whose top level is known, or raise NotKnown."""
     if isinstance(datum, Unknown):
         raise NotKnown(Unknown(datum.reason))
     if scalars.kind(datum.value) == "resource":
@@ -132,7 +132,7 @@ def settled(datum: Datum) -> object:
 
 
 def present(datum: Datum) -> object:
-    """Return a value that may not be null. Raises NotKnown if it is unknown, EvaluationError if it is null."""
+    """Return a value, or raise NotKnown, or EvaluationError if null."""
     value = settled(datum)
     if value is None:
         raise EvaluationError("an argument must not be null")
@@ -163,14 +163,14 @@ def anything(datum: Datum) -> Datum:
 
 
 def not_null(datum: Datum) -> Datum:
-    """Return the argument unchanged; it may be unknown. Raises EvaluationError if it is null."""
+    """Return the argument, or raise EvaluationError if null."""
     if isinstance(datum, Known) and datum.value is None:
         raise EvaluationError("an argument must not be null")
     return datum
 
 
 def items(datum: Datum) -> tuple[Datum, ...]:
-    """Return a list, tuple or set as it is. Raises EvaluationError if the argument is something else."""
+    """Return a list, tuple or set as it is, or raise EvaluationError."""
     value = present(datum)
     if not isinstance(value, tuple):
         raise EvaluationError(f"a list is needed, not a {scalars.kind(value)}")
@@ -178,7 +178,7 @@ def items(datum: Datum) -> tuple[Datum, ...]:
 
 
 def ordered(datum: Datum) -> tuple[Datum, ...]:
-    """List the elements of a list or tuple. Raises EvaluationError if it is something else, such as a set."""
+    """List the elements of a list or tuple, or raise EvaluationError."""
     value = items(datum)
     if isinstance(value, SetData):
         raise EvaluationError("a list is needed, a set has no order")
@@ -186,7 +186,7 @@ def ordered(datum: Datum) -> tuple[Datum, ...]:
 
 
 def entries(datum: Datum) -> dict[Key, Datum]:
-    """Return the entries of a map or object; each may be unknown. Raises EvaluationError if it is something else."""
+    """Return the entries of a map or object, or raise EvaluationError."""
     value = present(datum)
     if not isinstance(value, dict):
         raise EvaluationError(f"a map is needed, not a {scalars.kind(value)}")
@@ -194,7 +194,7 @@ def entries(datum: Datum) -> dict[Key, Datum]:
 
 
 def alike(datum: Datum, element: Type = DYNAMIC) -> ListData:
-    """Convert an argument to a list with elements of one type; each may be unknown or null."""
+    """Convert an argument to a list with elements of one type."""
     items(datum)
     return cast("ListData", items(convert.convert(datum, list_of(element))))
 
@@ -204,7 +204,7 @@ truths = partial(alike, element=BOOL)
 
 
 def data(datum: Datum) -> object:
-    """Convert a fully known argument to plain data. Raises NotKnown if some part is unknown."""
+    """Convert an argument to plain data, or raise NotKnown."""
     check(datum)
     return plain(datum)
 

@@ -138,7 +138,7 @@ def _sort(given: Datum) -> list[Datum | str] | Datum:
 
 @TABLE.function(anything, gives=list_of(STRING))
 def _compact(given: Datum) -> Datum:
-    """compact(); a value with a symbol exists after apply, so it is neither null nor empty."""
+    """compact(); a value with a symbol is neither null nor empty."""
     found: list[tuple[Datum, Unknown | None]] = []
     for item, why in items_of(given) if isinstance(given, Partial) else ((item, None) for item in strings(given)):
         if isinstance(item, Unknown):
@@ -163,7 +163,7 @@ def _dirname(path: str) -> str:
 
 
 def _argument(datum: Datum) -> Datum:
-    """Return an argument of format(), or raise NotKnown if it is a null without a type."""
+    """Return an argument of format(), or raise NotKnown for an untyped null."""
     if isinstance(datum, Known) and datum.value is None and type(datum) is not Null:
         raise NotKnown(Unknown("null has no type"))
     return datum

@@ -1,4 +1,4 @@
-"""Terragrunt files as a unit sees them: locals, includes, inputs and dependencies, evaluated lazily."""
+"""Terragrunt files as a unit sees them, evaluated lazily."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_STACK = Unknown("values are given by terragrunt.stack.hcl")
 
 
 class Repository:
-    """Reads the Terragrunt files of a repository below `top`, once for each unit that sees them.
+    """Reads the Terragrunt files of a repository below `top`.
 
     `special` finds a function for a config. `output` evaluates an output of the unit in a folder, by its name; the last
     text is its name in the code.
@@ -225,7 +225,7 @@ class Config:
         return Known({"outputs": Known(outputs, _HERE)}, _HERE)
 
     def exposed(self, name: str) -> Datum:
-        """Return a part of the config that others see: `locals`, `inputs`, `dependency` or `terraform`.
+        """Return a part of the config that others see, such as `locals`.
 
         Any other part is unknown.
         """
@@ -259,7 +259,7 @@ def _asks_values(node: nodes.Expression) -> bool:
 
 
 def _members(expression: nodes.Expression, scope: Scope) -> Datum:
-    """Evaluate an expression; an error in a member of an object leaves the others intact."""
+    """Evaluate an expression; an error in a member leaves others intact."""
     if not isinstance(expression, nodes.Object):
         return evaluate(expression, scope)
     result: dict[Key, Datum] = {}

@@ -1,4 +1,4 @@
-"""Terragrunt's functions; those that run programs or look outside the code are unknown."""
+"""Terragrunt's functions; those that look outside the code are unknown."""
 
 import os
 from collections.abc import Callable
@@ -29,7 +29,7 @@ _OUTSIDE = frozenset({
 
 
 def special(name: str, config: Config) -> Callable[[nodes.Call, Scope], Datum] | None:
-    """Find a Terragrunt function, or a Terraform function that reads files, for a config."""
+    """Find the function of Terragrunt or Terraform with a name."""
     if name in _OUTSIDE:
         return lambda node, _scope: Unknown(f"{node.name}() is not run", Origin((node.span,)))
     action = _TABLE.get(name)
@@ -63,7 +63,7 @@ def _path(to: str, start: str) -> str:
 
 
 def _find_above(config: Config, given: list[str], last: Datum | None, _origin: Origin) -> Datum | str:
-    """find_in_parent_folders(): find the nearest file above the unit, else return the fallback."""
+    """find_in_parent_folders(): find the nearest file above the unit."""
     name = given[0] if given else UNIT
     folder = config.unit
     while folder.startswith(os.path.join(config.host.top, "")):
@@ -77,7 +77,7 @@ def _find_above(config: Config, given: list[str], last: Datum | None, _origin: O
 
 
 def _included(config: Config, given: list[str]) -> str:
-    """Return the folder of an included config: by its label, or this one; else the unit's."""
+    """Return the folder of an included config, else of the unit."""
     if config.including is not None:
         return config.folder
     found = config.includes.get(given[0]) if given else next(iter(config.includes.values()), None)

@@ -208,7 +208,7 @@ class Terragrunt:
         return path if contains_path(self.repository.top, path) else source
 
     def stacks(self, environments: Mapping[str, list[Environment]]) -> Iterator[Stack]:
-        """Yield groups of dependent units as root modules, once per environment in the settings."""
+        """Yield groups of dependent units as root modules."""
         for units in self._joined():
             folder = os.path.commonpath([unit.folder for unit in units])
             for unit in units:
@@ -247,7 +247,7 @@ _MOST_BYTES = 100_000
 
 
 def _provide(config: Config, name: str, call: nodes.Block, providers: list[nodes.Block]) -> None:
-    """Add a unit's providers to its root module, under aliases, and pass them to its call."""
+    """Add a unit's providers to its root module and pass them to its call."""
     entries: list[tuple[nodes.Expression, nodes.Expression]] = []
     for block in _blocks(config):
         written, kind, place = block.body.literal("alias"), "".join(block.labels[:1]), block.header
@@ -265,7 +265,7 @@ def _argument(name: str, value: nodes.Expression) -> nodes.Attribute:
 
 
 def _blocks(config: Config) -> Iterator[nodes.Block]:
-    """Yield the provider blocks in the files a config generates; of equal labels, the strongest config wins."""
+    """Yield the provider blocks of generated files, the strongest per label."""
     seen = set()
     for one, block in config.blocks("generate"):
         label = "".join(block.labels[:1])
@@ -281,7 +281,7 @@ def _blocks(config: Config) -> Iterator[nodes.Block]:
 
 
 def _text(contents: Datum) -> str:
-    """Return the contents of a generated file, with `${...}` for unknown parts; empty if unknown."""
+    """Return the contents of a generated file; empty if unknown."""
     if isinstance(contents, Known):
         return contents.value if isinstance(contents.value, str) else ""
     symbol = contents.symbol

@@ -1,4 +1,4 @@
-"""Limits of what a run may read: the repositories of its paths, and paths named on the command line."""
+"""Limits of what a run may read: repositories and named paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REASON = "outside of the repository"
 
 
 class Boundary:
-    """Folders that may be read, with everything in them: real paths that end with a separator."""
+    """Folders that may be read: real paths that end with a separator."""
 
     def __init__(self, folders: Iterable[str]) -> None:
         self.folders = tuple(dict.fromkeys(folders))
@@ -21,7 +21,7 @@ class Boundary:
         return _with_separator(real).startswith(self.folders)
 
     def widened(self, named: Iterable[str]) -> Boundary:
-        """Return a boundary that also holds paths the user names, except links out of a repository."""
+        """Return a boundary that also holds paths the user names."""
         own = [system.real_path(path) for path in named if not leads_out(path)]
         return Boundary((*self.folders, *map(_with_separator, own)))
 
@@ -48,7 +48,7 @@ def remedy(path: str) -> str:
 
 
 def repository(path: str) -> str:
-    """Return the folder of the repository that holds `path`, links resolved; empty without one."""
+    """Return the folder of the repository that holds `path`; empty without one."""
     return next((folder for folder in _upwards(system.real_path(path)) if _is_repository(folder)), "")
 
 

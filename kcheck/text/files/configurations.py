@@ -115,7 +115,7 @@ _OBJECT = regex(rb"^kind[ \t]*:", re.MULTILINE)
 
 
 def may_be(path: str, programs: tuple[str, ...] = ()) -> bool:
-    """Whether a file without a YAML suffix may be one of these, given the folders of `programs`."""
+    """Whether a file without a YAML suffix may be one of these."""
     if path.endswith(LANGUAGES):
         return path.startswith(programs)
     own = path.endswith(_ENDS) or "." not in path.rpartition("/")[2]
@@ -132,7 +132,7 @@ def kind_of(path: str, data: bytes) -> str:
 
 
 def manifests_in(script: Source) -> Source:
-    """Return the here-documents in a script that create clusters and nodes, with their line numbers kept."""
+    """Return the here-documents in a script that create clusters."""
     lines = script.data.split(b"\n")
     kept, here, begin = [b""] * len(lines), None, 0
     for at, line in enumerate(lines):

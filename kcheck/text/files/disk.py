@@ -1,4 +1,4 @@
-"""Files on disk; an overlay replaces the bytes of some, before a change or after a fix."""
+"""Files on disk, with an overlay that replaces some."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +75,7 @@ class Disk:
         return True
 
     def read(self, path: str, real: str = "") -> bytes | None:
-        """Read a regular file; None if it cannot be read. `real` is its real path if known.
+        """Read a regular file; None if it cannot be read.
 
         Raises TooLargeError if it has more than MAX_BYTES.
         """
@@ -120,7 +120,7 @@ class Disk:
         return bool(self._added) and system.real_path(path) in self._added
 
     def entries(self, folder: str) -> list[DirectoryEntry] | None:
-        """List the contents of a folder, sorted by name; None if it is outside, missing or unreadable."""
+        """List the contents of a folder, sorted; None if unreadable."""
         if self.is_outside(folder):
             return None
         try:
@@ -149,7 +149,7 @@ class Disk:
             stack += [entry.path for entry in entries if entry.is_folder]
 
     def walk(self, top: str, enters: Callable[[str], bool] = bool) -> Iterator[str]:
-        """Yield all files below a folder and those whose names it `enters`; links to folders are not followed."""
+        """Yield all files below a folder, in folders whose names it `enters`."""
         stack = [top]
         while stack:
             entries = self.entries(stack.pop()) or []

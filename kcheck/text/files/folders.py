@@ -1,4 +1,4 @@
-"""Which folders are read, by name, and skipped folders that contain relevant files."""
+"""Which folders are read, by name, and relevant skipped ones."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -33,7 +33,7 @@ def is_ours(folder: str) -> bool:
 
 
 def may_be_read(path: str) -> bool:
-    """Whether a walk or a module's source may lead to a folder, so that everything in it matters."""
+    """Whether a walk or a module's source may lead to a folder."""
     above, name = os.path.split(path)
     if os.path.basename(above) == _FETCHED:
         return name == "modules"
@@ -53,7 +53,7 @@ def is_reached(path: str) -> bool:
 
 
 def holds(folder: str, wanted: Callable[[str], bool]) -> bool:
-    """Whether a folder seems to contain a wanted file; the search is limited in depth and number of entries."""
+    """Whether a folder seems to contain a wanted file, by a limited search."""
     level, left = [folder], _ENTRIES
     for _ in range(_DEPTH):
         inner: list[str] = []

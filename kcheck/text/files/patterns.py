@@ -41,12 +41,12 @@ def _below(text: str) -> re.Pattern[str]:
 
 
 def compiled(text: str) -> re.Pattern[str]:
-    """Compile a pattern of Terraform, which may have `{a,b}`. Raises PatternError if it is invalid."""
+    """Compile a pattern of Terraform, or raise PatternError."""
     return _compiled(text, _glob(text, braces=True))
 
 
 def _compiled(text: str, expression: str) -> re.Pattern[str]:
-    """Compile an expression; those with many wildcards with RE2, which takes linear time."""
+    """Compile an expression, with RE2 if it has many wildcards."""
     try:
         if text.count("*") <= _FEW:
             return re.compile(f"(?s){expression}")
@@ -68,7 +68,7 @@ _WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def _glob(pattern: str, *, braces: bool = False) -> str:
-    """Translate a path pattern to a regular expression: `*`, `?`, `**`, `[a-z]`, and `{a,b}` with `braces`."""
+    """Translate a path pattern to a regular expression."""
     result = []
     depth = 0
     for part in _GLOB.findall(pattern):
@@ -130,6 +130,6 @@ class Ignored:
 
 
 def _may_match(pattern: str, parts: list[str]) -> bool:
-    """Whether a path contains the literal parts of a pattern, which rules out nearly all."""
+    """Whether a path contains the literal parts of a pattern."""
     words = _WILDCARD.split(pattern.strip().rstrip("/").rpartition("/")[2].removeprefix("!"))
     return "[" in pattern or "\\" in pattern or any(all(word in part for word in words) for part in parts)

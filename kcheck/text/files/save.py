@@ -1,4 +1,4 @@
-"""Save files, all or none, each with old or new bytes at any time; or show the changes."""
+"""Save files, all or none; or show the changes."""
 
 import contextlib
 import errno
@@ -40,7 +40,7 @@ class SaveError(Error):
 
 
 def save(files: Iterable[File]) -> None:
-    """Replace files whose bytes have not changed. Readers see the old bytes or the new ones.
+    """Replace files whose bytes have not changed.
 
     All are first written beside the old ones, so that an early failure changes nothing. Modes are kept. Missing folders
     of new files are created. Raises SaveError if a file is read-only, has changed since it was read, or cannot be
@@ -136,7 +136,7 @@ def _make(folder: str, made: list[str]) -> None:
 
 
 def _beside(file: File) -> str:
-    """Write the new bytes to a temporary file in the same folder, synced, with the mode of the old file."""
+    """Write the new bytes to a temporary file in the same folder."""
     status = None if file.fresh else os.stat(file.real)
     folder = os.path.dirname(file.real)
     _remove_stale(folder)
@@ -162,7 +162,7 @@ def _beside(file: File) -> str:
 
 @cache
 def _remove_stale(folder: str) -> None:
-    """Remove files of killed runs from a folder: only once, before this run writes there, so none is its own."""
+    """Remove files of killed runs from a folder, once."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder or "."):
             match = _TEMPORARY.fullmatch(name)
@@ -172,7 +172,7 @@ def _remove_stale(folder: str) -> None:
 
 
 def _is_running(number: int) -> bool:
-    """Whether another process with an id exists; assumed on Windows, where the check could end it."""
+    """Whether another process with an id exists; assumed on Windows."""
     if os.name == "nt" or number == os.getpid():
         return number != os.getpid()
     try:
@@ -197,7 +197,7 @@ def _settle(folder: str) -> None:
 
 
 def copies(files: Iterable[File], folder: str) -> None:
-    """Write the new bytes below another folder, at the same paths. Raises SaveError if one cannot be written."""
+    """Write the new bytes below another folder, or raise SaveError."""
     for file in files:
         target = os.path.join(folder, os.path.normpath(file.path).replace("..", "__").lstrip("/"))
         try:
@@ -245,7 +245,7 @@ def replace(file: str, place: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file of an earlier run, if it exists. Raises OSError if it cannot be removed."""
+    """Remove a file of an earlier run, or raise OSError."""
     _refuse_outside(os.path.dirname(path) or ".")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
@@ -270,14 +270,14 @@ _NAMED = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\
 
 
 class Diff(NamedTuple):
-    """Diff of a file; not `exact` if characters that terminals or CI logs act on are escaped."""
+    """Diff of a file; not `exact` if characters are escaped."""
 
     text: str
     exact: bool
 
 
 def diff(file: File) -> Diff:
-    """Make the diff of a file: for `git apply`, byte for byte, unless a line must be escaped."""
+    """Make the diff of a file, for `git apply` unless a line is escaped."""
     path = display_path(system.real_path(file.real))  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
@@ -307,7 +307,7 @@ def _shown(line: str) -> str:
 
 
 def _name(path: str) -> str:
-    """Format a path like git: quoted if it has characters that act, with its bytes as octal numbers."""
+    """Format a path like git, quoted if it has characters that act."""
     if visible(path) == path and not set('"\\') & set(path):
         return path
     hashes = path.replace("##", "#\0").encode("utf-8", "surrogateescape")

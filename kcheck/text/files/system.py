@@ -1,4 +1,4 @@
-"""Read files and folders from the system; an impossible path counts as a missing file."""
+"""Read files and folders; an impossible path is a missing file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read(path: str) -> bytes:
 
 
 def head(path: str, most: int) -> bytes:
-    """Read at most so many bytes of a file; -1 stands for all. Raises OSError if it cannot be read."""
+    """Read at most so many bytes of a file, all for -1, or raise OSError."""
     try:
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE)) as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -70,7 +70,7 @@ def head(path: str, most: int) -> bytes:
 
 
 def entries(folder: str) -> list[tuple[str, bool]]:
-    """List the readable entries of a folder, sorted: name, and whether it is a folder, links followed.
+    """List the readable entries of a folder: name, and whether it is one.
 
     Raises OSError if it cannot be read.
     """
@@ -96,7 +96,7 @@ def variables(prefix: str) -> list[tuple[str, str]]:
 
 
 def stamp(path: str) -> Stamp | None:
-    """Return time, size and inode number of a file, which change when it is written; None if there is none."""
+    """Return time, size and inode number of a file; None if there is none."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

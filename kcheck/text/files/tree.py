@@ -1,4 +1,4 @@
-"""Walk a tree and classify its files. Each file is read once, even through several links."""
+"""Walk a tree and classify its files, each read once."""
 
 import os
 import re
@@ -70,7 +70,7 @@ class PathError(Error):
 
 
 class Folder:
-    """Terraform files of one folder, sorted by name; `unread` are the paths of unreadable ones.
+    """Terraform files of one folder, sorted; `unread` are unreadable paths.
 
     `links` has the names of files that are links to others.
     """
@@ -88,7 +88,7 @@ class Folder:
 
 
 class Tree:
-    """Files below the given paths, and folders elsewhere that modules refer to; nothing outside the boundary.
+    """Files below the given paths, and folders that modules refer to.
 
     `variables`: tfvars files, wherever they are. `plans`: JSON files named by the user that are no manifests. `units`:
     files of Terragrunt. `kustomizations`: files of Kustomize, which name other files relative to their folder.
@@ -194,13 +194,13 @@ class Tree:
             self.skipped.append(Skipped(source.path, placeholders.ENCRYPTED, remedy=placeholders.DECRYPT))
 
     def _shown(self, path: str, real: str) -> str:
-        """Format a path for findings; a link within the repository becomes the path that git knows."""
+        """Format a path for findings, as git knows it."""
         if os.path.abspath(path) != real and any(contains_path(top, real) for top in (".", *self.given)):
             path = os.path.relpath(real, system.real_path("."))
         return display_path(path)
 
     def folder(self, path: str) -> Folder | None:
-        """Read the Terraform files of a folder, also outside the given paths; None if there is no such folder."""
+        """Read the Terraform files of a folder; None if there is no such folder."""
         real = self.disk.real(path)
         if real not in self.loaded_folders:
             entries = self.disk.entries(path)
@@ -210,7 +210,7 @@ class Tree:
         return self.loaded_folders[real]
 
     def repository(self, path: str) -> str:
-        """Return the repository that holds `path`; without one, the working directory or a given path."""
+        """Return the repository that holds `path`, else a working folder."""
         top = repository(path)
         return top or next((folder for folder in (".", *self.given) if contains_path(folder, path)), path)
 
@@ -231,7 +231,7 @@ class Tree:
         return folder
 
     def _unread(self, path: str) -> str:
-        """Return the display path of an unreadable file; report it unless something else does."""
+        """Return the path of an unreadable file; report it once."""
         if self.disk.real(path) not in self.sources and not self.disk.is_outside(path):
             self.skipped.append(Skipped(display_path(path), "a link to nothing, or no file"))
         return display_path(path)
@@ -301,7 +301,7 @@ class Tree:
             self._add_configuration(path)
 
     def _chart_of(self, path: str) -> str | None:
-        """Return the chart folder of a file: beside it, or above its `templates`; None without one."""
+        """Return the chart folder of a file; None without one."""
         folder, parts = os.path.dirname(path), system.real_path(path).split(os.sep)
         steps = parts[::-1].index("templates") if "templates" in parts else 0
         for _ in range(steps):
@@ -309,7 +309,7 @@ class Tree:
         return os.path.normpath(folder) if self.disk.is_file(os.path.join(folder, CHART)) else None
 
     def _folders(self, top: str) -> Iterator[tuple[str, list[str]]]:
-        """Yield the folders below `top` with their sorted file names; links are followed, loops are not.
+        """Yield the folders below `top` with their sorted file names.
 
         A link to a folder below `top` counts as that folder.
         """
@@ -395,7 +395,7 @@ _TOP = 1_500
 
 
 def _is_foreign(top: str, names: list[str]) -> bool:
-    """Whether a folder below `top` is third-party code: vendored, or a dependency of a chart."""
+    """Whether a folder below `top` is third-party code."""
     for folder in names:
         if not folders.is_ours(folder):
             return True
@@ -406,7 +406,7 @@ def _is_foreign(top: str, names: list[str]) -> bool:
 
 
 def display_path(path: str) -> str:
-    """Format a path for findings: relative to the working directory, with forward slashes."""
+    """Format a path for findings: relative, with forward slashes."""
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive on Windows

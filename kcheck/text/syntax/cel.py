@@ -1,4 +1,4 @@
-"""Compile and evaluate CEL, the language of conditions, and find the words that an expression uses.
+"""Compile and evaluate CEL, the language of conditions.
 
 Only this module and `addons.admission.table` import cel_expr_python.
 """
@@ -56,7 +56,7 @@ _SYNTAX = tuple(
 
 
 class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of kcheck
-    """An invalid expression, place or message; the text has the error and its position.
+    """An invalid expression, place or message, with the position.
 
     `at` is the index of the character; None if unknown.
     """
@@ -75,7 +75,7 @@ class ExpressionError(Exception):
 
 
 class Expression:
-    """A compiled expression: a program, or the wheel's serialized form, converted on first use."""
+    """A compiled expression, converted on first use."""
 
     def __init__(self, text: str, variables: tuple[str, ...], compiled: _cel.Expression | Serialized) -> None:
         self.text, self.variables = text, variables
@@ -156,7 +156,7 @@ def compile(text: str, variables: tuple[str, ...]) -> Expression:  # noqa: A001 
 
 @cache
 def serialized_expressions(variables: tuple[str, ...]) -> Mapping[str, bytes]:
-    """Return the wheel's compiled expressions of kcheck's rules, by text; five times as fast as compiling them.
+    """Return the wheel's compiled expressions of kcheck's rules, by text.
 
     None are returned if they are of another version of the runtime.
     """
@@ -173,7 +173,7 @@ def _plain(error: str) -> str:
 
 
 def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expression:
-    """Compile `when && problem` as one expression: a false half decides, even beside an unknown one."""
+    """Compile `when && problem` as one expression."""
     joined = f"({when}\n) && ({problem}\n)"  # a line end closes a comment
     for text in () if joined in serialized_expressions(variables) else (when, problem):
         if ")" in text and _mask(text)[1] < len(text):  # `a) || (b` would compile between brackets
@@ -187,7 +187,7 @@ def conjunction(when: str, problem: str, variables: tuple[str, ...]) -> Expressi
 
 
 def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activation:
-    """Wrap the data of a subject for its expressions; a variable without data is unknown.
+    """Wrap the data of a subject; a variable without data is unknown.
 
     The data must be a finite tree of exactly dict, list, str, int, float, bool and None: nothing is checked here, and a
     cycle kills the process.
@@ -196,7 +196,7 @@ def activation(data: dict[str, object], variables: tuple[str, ...]) -> Activatio
 
 
 def evaluate(expression: Expression, activation: Activation) -> Result:
-    """Evaluate to plain Python data, or UNDECIDED if a missing value or an integer overflow decides.
+    """Evaluate to plain Python data, or UNDECIDED for a missing value.
 
     The runtime releases a reference to None with every null it returns, and Python ends when none is left: no
     expression may return maps or lists with nulls. Raises ExpressionError for any other error of CEL.
@@ -216,7 +216,7 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
 
 
 def condition(expression: Expression, activation: Activation) -> bool | None:
-    """Evaluate a condition; None if undecided, ExpressionError if the result is not true or false."""
+    """Evaluate a condition; None if undecided, ExpressionError if no boolean."""
     value = evaluate(expression, activation)
     if isinstance(value, bool):
         return value
@@ -241,7 +241,7 @@ _PLACE = regex(r"\s*(?:\w+|#)(?:\s*\.\s*(?:\w+|#)|\s*#)*?\s*(\.)\s*([A-Za-z_]\w*
 
 
 def _mask(text: str, at: int = 0) -> tuple[str, int]:
-    """Mask strings and brackets from `at` up to an unmatched bracket; return the text and that position."""
+    """Mask strings and brackets from `at` up to an unmatched bracket."""
     masked, opened = "", ""
     for found in _TOKEN.finditer(text, at):
         piece, inside = found[0], opened
@@ -264,7 +264,7 @@ def _mask(text: str, at: int = 0) -> tuple[str, int]:
 
 @cache
 def split_place(text: str) -> tuple[str, str]:
-    """Split `<expression>.<field>` at its last dot; SyntaxProblem if it has none, or an operator outside brackets."""
+    """Split `<expression>.<field>` at its last dot, or raise SyntaxProblem."""
     found = _PLACE.fullmatch(_mask(text)[0]) if _mask(text)[1] == len(text) else None
     if found is None:
         raise SyntaxProblem(f"`{text}` is not a place: <object>.<field>, as in subnet.cidr or (a ? b : c).cidr")
@@ -273,7 +273,7 @@ def split_place(text: str) -> tuple[str, str]:
 
 @cache
 def holes(message: str) -> tuple[str | Hole, ...]:
-    """Split a message into text, where `{{` and `}}` are braces, and holes; SyntaxProblem for a lone brace."""
+    """Split a message into text and holes, or raise SyntaxProblem."""
     parts: list[str | Hole] = []
     literal, at = "", 0
     while at < len(message):

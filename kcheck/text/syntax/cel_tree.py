@@ -1,4 +1,4 @@
-"""Syntax tree of a CEL expression, from its serialized form (cel/expr/syntax.proto), and the words that it uses."""
+"""Syntax tree of a CEL expression, and the words that it uses."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class _Walker:
         self.sets[kind].update(path for path, lists in refs if not lists or kind == "whole")
 
     def use(self, node: Node, scope: Mapping[str, _Refs], kind: str = "whole") -> _Refs:
-        """Visit a part whose value is used, so its paths end here; without `kind`, the caller decides how."""
+        """Visit a part whose value is used, so that its paths end here."""
         refs = self.visit(node, scope)
         self.sets["paths"].update(path.rstrip("[]") for path, _ in refs)
         if kind:

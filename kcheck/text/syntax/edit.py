@@ -32,7 +32,7 @@ class EditError(Exception):
 
 
 def edits(changes: Iterable[Change]) -> list[Edit]:
-    """Make the edits of all changes; insertions into the same block are written together.
+    """Make the edits of all changes, insertions into one block together.
 
     Raises EditError if kcheck cannot change a value.
     """
@@ -44,7 +44,7 @@ def edits(changes: Iterable[Change]) -> list[Edit]:
 
 
 class Together:
-    """A growing set of changes that fit together; adding one costs only what it touches."""
+    """A growing set of changes that fit together."""
 
     def __init__(self) -> None:
         self._insertions: dict[Span, Insertion] = {}
@@ -121,7 +121,7 @@ def is_anchored(span: Span) -> bool:
 
 
 def _syntax(source: Source) -> str:
-    """Return the syntax to edit a file in: hcl, json (of Terraform) or yaml; empty if not editable."""
+    """Return the syntax to edit a file in: hcl, json or yaml; else empty."""
     if source.derived or source.private:  # plans are private
         return ""
     if source.path.endswith(HCL):
@@ -134,7 +134,7 @@ def _syntax(source: Source) -> str:
 def _sorted_out(
     changes: Iterable[Change], before: Mapping[Span, Insertion]
 ) -> tuple[list[Edit], dict[Span, Insertion]]:
-    """Split changes into edits of literals, and insertions by container, added to those in `before`."""
+    """Split changes into edits of literals, and insertions by container."""
     replaced: list[Edit] = []
     insertions: dict[Span, Insertion] = {}
     for change in changes:
@@ -157,7 +157,7 @@ def _sorted_out(
 
 
 def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield comments near a changed value that mention it, and whether it is their only number."""
+    """Yield comments near a changed value that mention it."""
     span, old = change.origin.written, change.origin.written.text.strip("\"'")
     source, first = span.source, span.begin.line
     if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
@@ -176,7 +176,7 @@ def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
 
 
 def described_default(change: Change) -> tuple[Span, str] | None:
-    """Find the old default in the description of a variable, and the reason for it, or empty; None without it."""
+    """Find the old default in a variable's description, and its reason."""
     span, old = change.origin.written, change.origin.written.text.strip('"')
     if change.key != "default" or not change.origin.path[0].startswith("variable ") or old == str(change.value):
         return None
@@ -227,7 +227,7 @@ def _added(container: Span, insertion: Insertion) -> list[Edit]:
 
 
 def _literal_in_variables(container: Span, edits: list[Edit]) -> list[Edit]:
-    """Return edits; raises EditError if one calls a function in the default of a variable, which takes none."""
+    """Return edits; raise EditError if one calls a function in a default."""
     blocks = re.findall(rb"(?m)^[a-z]+", container.source.data[: container.start])
     if blocks[-1:] == [b"variable"] and any("jsonencode(" in one.text for one in edits):
         raise EditError("the default of a variable takes no jsonencode(...)")
@@ -235,7 +235,7 @@ def _literal_in_variables(container: Span, edits: list[Edit]) -> list[Edit]:
 
 
 def _names(value: Data) -> Iterator[str]:
-    """Yield the names of added members, as paths while there is one child; list items by name."""
+    """Yield the names of added members, as paths."""
     for item in value if isinstance(value, list) else ():
         yield str(item.get("name", "an item")) if isinstance(item, dict) else "an item"
     for name, inner in value.items() if isinstance(value, dict) else ():
@@ -244,7 +244,7 @@ def _names(value: Data) -> Iterator[str]:
 
 
 def _at(container: Span) -> nodes.Block | nodes.Tuple | nodes.Literal | None:
-    """Parse and find the HCL block, object, list or null at a span; None if there is none."""
+    """Parse and find the HCL block, object or list at a span; else None."""
     from kcheck.text.syntax.hcl import names, nodes
 
     outline = names.of(container.source)

@@ -1,4 +1,4 @@
-"""Read YAML from texts made of pieces; each part keeps its span, unknown parts too."""
+"""Read YAML from texts made of pieces, each with its span."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -23,7 +23,7 @@ def documents(pieces: tuple[Piece, ...]) -> Iterator[yaml.Target]:
 
 
 def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> Iterator[yaml.Target | Problem]:
-    """Yield the `wanted` YAML documents in a text joined from pieces, or the error of one."""
+    """Yield the `wanted` YAML documents in a text made of pieces."""
     text = _Text(pieces)
     for document in filled(text.source, wanted):
         if document.problem is not None:
@@ -34,7 +34,7 @@ def read(pieces: tuple[Piece, ...], wanted: Callable[[bytes], bool] = bool) -> I
 
 
 def filled(source: Source, wanted: Callable[[bytes], bool]) -> list[yaml.Document]:
-    """Return the YAML documents of a file; values of simple templates become placeholders."""
+    """Return the YAML documents of a file with placeholders for templates."""
     found = list(yaml.documents(source, wanted))
     if not any(document.problem for document in found):
         return found
@@ -180,7 +180,7 @@ class _Text:
 
 
 def _aligned(piece: Piece) -> list[tuple[str, Span, bool]]:
-    """Split a piece into lines with their spans and whether these are verbatim, without text the template strips."""
+    """Split a piece into lines with their spans."""
     raw = piece.span.text
     if piece.datum is not None:
         return [(piece.text, piece.span, False)]

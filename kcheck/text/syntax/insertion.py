@@ -50,7 +50,7 @@ def _join(into: dict[str, Data], more: dict[str, Data]) -> None:
 
 
 def sibling(name: str, others: Iterable[str]) -> str | None:
-    """Return the last name that shares the most first and last words, at least one; None if none does.
+    """Return the last name that shares the most words; None if none does.
 
     `max_size` goes behind `min_size`, `imagePullPolicy` behind `image`, `one_nat_gateway_per_az` behind
     `single_nat_gateway`.

@@ -36,7 +36,7 @@ class Member(Struct, frozen=True):
 
 
 class Node(Struct, eq=False):
-    """A value: a dict of Members, a list of Nodes, a string, a number, a boolean or None."""
+    """A value of JSON: Members, Nodes, or a scalar."""
 
     value: str | int | Fraction | list[Node] | dict[str, Member] | None
     span: Span
@@ -60,7 +60,7 @@ def parse(source: Source) -> Node | Problem:
 
 
 def key_of(span: Span) -> tuple[str, ...]:
-    """Find the key of a value in a file too large to parse again; empty for list items."""
+    """Find the key of a value in a file too large to parse again."""
     before = span.source.data[max(0, span.start - _LONGEST_KEY) : span.start].decode("utf-8", "replace")
     match = _KEY.search(before)
     return (match[1],) if match else ()
@@ -153,7 +153,7 @@ class _Reader:
 
 
 def members(text: str, start: int) -> Iterator[tuple[str, int]]:
-    """Yield the keys of the object at an index of a file's text, and where their values begin.
+    """Yield the keys of the object at an index, and where their values begin.
 
     For large files of which only a part matters: nothing is kept, and unwanted values are skipped at the speed of the
     library. Raises ValueError if it is no object, or not JSON.
@@ -188,7 +188,7 @@ def items(text: str, start: int) -> Iterator[tuple[dict[str, object], int]]:
 
 
 def node(source: Source, text: str, start: int) -> Node:
-    """Parse the value at an index of a file's text, with spans. Raises ValueError if it is not JSON."""
+    """Parse the value at an index, or raise ValueError."""
     try:
         return _Reader(source, text).value(start, 0)[0]
     except _NotJsonError as error:

@@ -1,4 +1,4 @@
-"""Add members to maps and items to lists in YAML, in the style of their neighbours."""
+"""Add members to maps and items to lists in YAML."""
 
 import re
 from collections.abc import Iterable
@@ -82,7 +82,7 @@ def edits_to_add_last(node: yaml.Mapping, members: dict[str, Data]) -> list[Edit
 
 
 def _below(source: Source, at: int, indent: str, parts: Iterable[Iterable[str]], is_apart: bool = False) -> list[Edit]:
-    """Add parts as lines below the part at `at`, each after an empty line if neighbours are separated."""
+    """Add parts as lines below the part at `at`."""
     end, gap = _own_end(source, at, len(indent)), source.newline if is_apart else ""
     lines = (f"{'' if i else gap}{source.newline}{indent}{line}" for part in parts for i, line in enumerate(part))
     return [Edit(source.span(end, end), "".join(lines))]
@@ -116,7 +116,7 @@ def _own_style(node: yaml.Mapping) -> Style:
 
 
 def _place(node: yaml.Mapping, name: str, value: Data) -> int:
-    """Return the index of the member to add after: a sibling, else the last scalar; -1 is the top.
+    """Return the index of the member to add after; -1 is the top.
 
     Lists go last.
     """
@@ -136,7 +136,7 @@ def _is_short(entry: yaml.Pair) -> bool:
 
 
 def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
-    """Add lines after the member `at`; if it is -1, before the first one and its comments."""
+    """Add lines after the member `at`, or before the first one for -1."""
     source, lines = node.source, style.lines(members)
     indent = " " * column(node.entries[0].key)
     if at >= 0:
@@ -147,7 +147,7 @@ def _in_block(node: yaml.Mapping, at: int, members: dict[str, Data], style: Styl
 
 
 def _own_end(source: Source, at: int, column: int) -> int:
-    """Return the end of the part at `at`, with comments below it that are indented more than `column`."""
+    """Return the end of the part at `at`, with indented comments below it."""
     number = last = source.line_number(at)
     while number < len(source.line_starts):
         number += 1
@@ -161,7 +161,7 @@ def _own_end(source: Source, at: int, column: int) -> int:
 
 
 def _commented(source: Source, at: int) -> int:
-    """Return the start of the comments right above `at`, in its column; `at` without any."""
+    """Return the start of the comments right above `at`."""
     number, before = source.line_number(at), source.before(at)
     if before.strip():
         return at
@@ -172,7 +172,7 @@ def _commented(source: Source, at: int) -> int:
 
 
 def _in_flow(node: yaml.Mapping, at: int, members: dict[str, Data], style: Style) -> list[Edit]:
-    """Add members to a map in braces after the member `at`; if it is -1, before the first one."""
+    """Add members to a map in braces after the member `at`."""
     source, first = node.source, node.entries[0].key.start
     indent = _margin(node, first if at < 0 else node.entries[at].key.start)
     broken = indent is not None and _is_broken(node)
@@ -193,7 +193,7 @@ def _is_broken(node: yaml.Mapping) -> bool:
 
 
 def _margin(node: yaml.Mapping | yaml.Sequence, at: int) -> str | None:
-    """Return the indentation of a part in braces that begins a line; None if it does not."""
+    """Return the indentation of a part in braces that begins a line."""
     before = node.source.before(at)
     return None if before.strip() else before
 
@@ -242,7 +242,7 @@ def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
 
 
 def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
-    """Format a flag as list items; name and value are two items if the other flags are written so."""
+    """Format a flag as one or two list items, like its neighbours."""
     written = [item.text for item in yaml.scalars(node)]
     apart = [text for text in written if text.startswith("--")]
     text = str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Keys that lead to a span in YAML or JSON, and other places that share its value through anchors."""
+"""Keys that lead to a span in YAML or JSON, and uses of anchors."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -104,7 +104,7 @@ def _flag(node: yaml.Node) -> str:
 
 
 def _way(span: Span) -> Iterator[tuple[str, json.Node]]:
-    """Yield the values of a JSON file that contain a span, from the whole file down, each after its key."""
+    """Yield the values of a JSON file around a span, each after its key."""
     root = _json(span.source)
     step = ("", root) if isinstance(root, json.Node) else None
     while step is not None:
@@ -123,7 +123,7 @@ _EXTENSION = "x-"
 
 
 def uses(span: Span, key: str = "") -> tuple[str, int]:
-    """Return the innermost anchor above a span and its number of uses; ("", 1) without one.
+    """Return the innermost anchor above a span and its number of uses.
 
     With a `key` that the map at the span lacks, count the maps that would get it through merges.
     """
@@ -157,7 +157,7 @@ def _values(node: yaml.Target, *, top: bool = False) -> list[yaml.Node]:
 
 @lru_cache(maxsize=4)
 def _times(source: Source) -> Counter[yaml.Target]:
-    """Count how often each node of a file is reached, through aliases and merges; each finding there asks."""
+    """Count how often each node of a file is reached, cached."""
     result, order = Counter[yaml.Target](), dict[yaml.Target, None]()
 
     def visit(node: yaml.Target) -> None:

@@ -22,7 +22,7 @@ def document_starts(source: Source) -> list[int]:
 
 
 def kinds_named(data: bytes) -> set[tuple[bool, str]]:
-    """Return the text of each `kind` and whether it is indented; the text is empty if templated."""
+    """Return the text of each `kind` and whether it is indented."""
     if BRACE.match(data):
         return {(True, kind.decode()) for kind in _FLOW_KIND.findall(data)}
     return {(bool(indent[1]), match[1].decode()) for match in _KIND.finditer(data) if (indent := _before(data, match))}
@@ -44,7 +44,7 @@ def has_word(data: bytes, word: str) -> bool:
 
 
 def sysctl_numbers(source: Source, name: str) -> Iterator[Span]:
-    """Yield the spans where a file sets a setting, written with dots, to a whole number, in order."""
+    """Yield the spans where a file sets a setting to a whole number."""
     steps = rb"[./]".join(re.escape(step.encode()) for step in name.split("."))
     for match in re.finditer(rb"^[ \t]*-?" + steps + rb"[ \t]*=[ \t]*(\d+)\b", source.data, re.MULTILINE):
         yield source.span(match.start(1), match.end(1))
@@ -70,7 +70,7 @@ _FILESET = regex(rb"\bfileset\((?:[ \t]*\"([^\"\n]*)\"|[^,\n\"]*),[ \t]*\"([^\"\
 
 
 def computed_paths(data: bytes) -> list[str] | None:
-    """List templates and patterns that may name files; None if a pattern is not a literal."""
+    """List templates and patterns that may name files."""
     found = [data[data.rfind(b'"', 0, match.start()) + 1 : match.end()] for match in _COMPUTED.finditer(data)]
     for match in _FILESET.finditer(data):
         if match[2] is None:

@@ -1,4 +1,4 @@
-"""Parse YAML into trees with byte spans, from the events of PyYAML's C parser, and format scalars.
+"""Parse YAML into trees with byte spans, and format scalars.
 
 A file is cut at its `---` and `...` lines before it is parsed, so that a broken document loses no other one. Aliases
 stay references to nodes that are built once; nothing here copies their targets.
@@ -52,7 +52,7 @@ _SEPARATOR = regex(rb"\n(---|\.\.\.)(?=[ \t\r\n]|\Z)")  # six times faster than 
 def documents(
     source: Source, wanted: Callable[[bytes], bool] = bool, instead: bytes | None = None
 ) -> Iterator[Document]:
-    """Yield the `wanted` documents of a file; each span begins with `---`, or with what precedes it.
+    """Yield the `wanted` documents of a file.
 
     `instead` replaces the file's bytes and must have the same length.
     """
@@ -86,7 +86,7 @@ def _separators(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def read_part(source: Source, data: bytes, start: int, wanted: Callable[[bytes], bool] = bool) -> Iterator[Document]:
-    """Parse a part of a file without separators, at `start`; its bytes may be replaced by others of equal length."""
+    """Parse a part of a file without separators, at `start`."""
     span = source.span(start, start + len(data))
     if not wanted(data):
         return
@@ -103,7 +103,7 @@ def read_part(source: Source, data: bytes, start: int, wanted: Callable[[bytes],
 
 
 def _offsets(data: bytes, base: int) -> Callable[[int], int]:
-    """Return a function that maps PyYAML's marks, in code points of `data`, to bytes of the file."""
+    """Return a function that maps PyYAML's marks to bytes of the file."""
     if data.isascii():
         return base.__add__
     text = data.decode()
@@ -141,7 +141,7 @@ def _build(source: Source, data: bytes, offset: Callable[[int], int]) -> list[Ta
 
 
 class _Builder:
-    """Innermost open collection of a document, the collections around it, and the anchors so far."""
+    """Innermost open collection, those around it, and the anchors so far."""
 
     def __init__(self, source: Source) -> None:
         self.source, self.file = source, source.data
@@ -257,7 +257,7 @@ def resolve(node: Node) -> Target:
 
 
 def get(node: Node | None, *path: str | int) -> Target | None:
-    """Walk down keys and indexes, through aliases and merge keys; None if there is nothing.
+    """Walk down keys and indexes, through aliases and merge keys.
 
     The last of duplicate keys wins, and keys of the map itself win over merged ones.
     """
@@ -309,7 +309,7 @@ def pairs(node: Node | None, *path: str | int) -> dict[str, Pair]:
 
 
 def entries(mapping: Mapping) -> dict[str, Pair]:
-    """Return the effective entries by key text: merges are resolved, aliases in values are not."""
+    """Return the effective entries by key text, with merges resolved."""
     index = mapping.index
     if len(index) == len(mapping.entries) and "<<" not in index:
         return index.copy()
@@ -368,7 +368,7 @@ def walk(node: Node | None) -> Iterator[Target]:
 
 
 def value(node: Scalar) -> Plain:
-    """Return the value of a scalar for Kubernetes, whose parser (go-yaml v2) partly follows YAML 1.1.
+    """Return the value of a scalar for Kubernetes, partly by YAML 1.1.
 
     `yes`, `on`, `y` are booleans, `0777` is octal, `1_000` an int, `1e3` a float; quoted scalars, numbers in base 60,
     timestamps and scalars with a tag of their own are texts.

@@ -18,7 +18,7 @@ _MAP = regex(_KEY + rb"(?=( +)[\w\"'])", re.MULTILINE)
 
 
 class Style(NamedTuple):
-    """Style of neighbours: quotes of keys and texts, indentation of maps (`step`) and lists (`dash`)."""
+    """Style of neighbours: quotes, and indentation of maps and lists."""
 
     keys: yaml.Style
     texts: yaml.Style
@@ -45,7 +45,7 @@ class Style(NamedTuple):
         yield from (f"  {line}" for line in lines[1:])
 
     def flow(self, value: Data, line: str = "") -> str:
-        """Format a value in flow style; with `line`, a line end and its indentation, each member begins a line."""
+        """Format a value in flow style, each member on its line with `line`."""
         deeper = line and line + ("\t" if line.lstrip("\r\n").startswith("\t") else " " * self.step)
         if isinstance(value, dict):
             parts, ends = self.members(value, deeper), "{}"
@@ -68,7 +68,7 @@ PLAIN = Style("plain", "plain", 2, 2)
 
 
 def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Target], step: int = 0) -> Style:
-    """Find the style at a span: quotes from keys and texts there, the rest from nearby."""
+    """Find the style at a span: quotes there, the rest from nearby."""
     data, at = place.source.data, place.start
     key = next(iter(keys), None)
     texts = [text for text in texts if isinstance(text, yaml.Scalar) and _is_chosen(text)]
@@ -83,13 +83,13 @@ def style_of(place: Span, keys: Iterable[yaml.Target], texts: Iterable[yaml.Targ
 
 
 def _is_chosen(node: yaml.Scalar) -> bool:
-    """Whether quotes, or their absence, are the author's choice and not required by YAML."""
+    """Whether quotes, or their absence, are the author's choice."""
     value = yaml.value(node)
     return isinstance(value, str) and yaml.literal(value, "plain")[:1] not in ("'", '"')
 
 
 def _deeper(pattern: re.Pattern[bytes], data: bytes, at: int) -> int | None:
-    """Return the indentation step below the nearest key above a span, else below the first one."""
+    """Return the indentation step below the nearest key above a span."""
     starts, steps = _indentations(pattern, data)
     return steps[max(bisect_right(starts, at) - 1, 0)] if steps else None
 

@@ -1,1 +1,1 @@
-"""Reports on all clusters of a fleet from its tables: as text, Markdown and a page."""
+"""Reports on all clusters of a fleet: as text, Markdown and a page."""

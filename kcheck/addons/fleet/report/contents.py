@@ -1,4 +1,4 @@
-"""Contents of a fleet report: the headline, changes since the run before, and all other parts."""
+"""Contents of a fleet report: headline, changes, and all other parts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12
 
 
 def contents(folder: str, owner: str, run: str, most: int) -> Report:
-    """Report on a run with at most `most` rows per table; unknown inputs come first if most clusters have some.
+    """Report on a run with at most `most` rows per table.
 
     Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
     read.
@@ -153,7 +153,7 @@ def _stops_part(found: Numbers, most: int) -> Part:
 
 
 def _called(mechanism: str) -> str:
-    """Return the name of a kind of limit; unknown kinds keep the name of the kcheck that reported them."""
+    """Return the name of a kind of limit, as reported where it is unknown."""
     found = profiles.mechanisms().get(mechanism)
     return found["what"] if found is not None else mechanism
 

@@ -1,4 +1,4 @@
-"""Parts of a fleet report, sentences and tables, and their layout as text and Markdown."""
+"""Parts of a fleet report, and their layout as text and Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Part of a report; `name` is its anchor, `points` are plotted where pictures are possible."""
+    """Part of a report: `name` is its anchor, `points` are plotted."""
 
     title: str
     name: str
@@ -78,7 +78,7 @@ def number(count: int) -> str:
 
 
 def dollars(least: float, most: float) -> str:
-    """Format a sum of estimates as a range with three digits, which is all the precision it has."""
+    """Format a sum of estimates as a range with three digits."""
     return between(*(money(1000 * rough(one) if one >= 100 else round(1000 * one)) for one in (least, most)))
 
 

@@ -26,7 +26,7 @@ _RUNS = "SELECT run FROM fleet.main.runs ORDER BY run DESC"
 
 @contextmanager
 def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
-    """Open the tables up to a run (default: the last), for all repositories or one owner.
+    """Open the tables up to a run, for all repositories or one owner.
 
     Raises ConfigError if there is no such run, or no such owner; ResultsError if there are no tables, or they cannot be
     read.
@@ -46,7 +46,7 @@ def asked(folder: str, owner: str = "", run: str = "") -> Iterator[Numbers]:
 
 
 class Numbers:
-    """Numbers of a run: `now` has its totals of clusters and repositories, see `sql/run.sql`.
+    """Numbers of a run; `now` has its totals, see `sql/run.sql`.
 
     `before` is the run before, None without one; `changes` since then are rows of the query `changes`.
     """

@@ -55,7 +55,7 @@ VERSION = 1
 
 
 def as_json(bill: Bill) -> str:
-    """Render the bill as JSON: times in seconds since 1970, durations in hours, money in US dollars."""
+    """Render the bill as JSON, in seconds since 1970, hours and US dollars."""
     joined, recording, compared = bill.joined, bill.joined.recording, bill.compared
     data = {
         "version": VERSION,

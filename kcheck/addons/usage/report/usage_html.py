@@ -114,7 +114,7 @@ def _table(
 
 
 def _place(row: Row, bill: Bill) -> str:
-    """Return where a job is in the code; empty for other rows, which can have many jobs."""
+    """Return where a job is in the code; empty for other rows."""
     found = places(row) if bill.by == "job" else []
     return f"{found[0][0]}:{found[0][1]}" if len(found) == 1 else ""
 
@@ -162,7 +162,7 @@ class Plot(NamedTuple):
 
 
 def plots(bill: Bill) -> list[Plot]:
-    """Draw the plots of a bill that have data: money, GPU-hours or core-hours, and utilisation over time.
+    """Draw the plots of a bill that have data.
 
     Raises ImportError if matplotlib is not installed.
     """
@@ -240,7 +240,7 @@ def _bars(
 
 
 def _over_time(bill: Bill) -> Plot | None:
-    """Plot utilisation of the rows with the most GPU-hours, with gaps where they had none."""
+    """Plot utilization of the rows with the most GPU-hours, with gaps."""
     rows = sorted((row for row in bill.rows if row.amounts.gpu_measured), key=lambda row: -row.amounts.gpu_hours)[
         :_LINES
     ]

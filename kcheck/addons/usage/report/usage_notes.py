@@ -71,7 +71,7 @@ def compared(bill: Bill) -> str:
 
 
 def notes(bill: Bill) -> list[Note]:
-    """List notes on the numbers, and on workloads only in the recording or only in the code."""
+    """List notes on the numbers and on workloads without a counterpart."""
     found = (
         Note("Node pools", tuple(_pools(bill))),
         Note("Prices", tuple(_prices(bill))),

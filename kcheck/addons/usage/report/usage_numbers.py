@@ -142,14 +142,14 @@ def columns(bill: Bill, *, page: bool = False) -> list[Column]:
 
 
 def sums(bill: Bill) -> list[tuple[str, Row]]:
-    """List the rows below the table: the sum and, if nodes were recorded, unrequested capacity and the total."""
+    """List the rows below the table: sum, unrequested capacity, and total."""
     if not bill.nodes:
         return [(TOTAL, bill.requested)]
     return [(REQUESTED, bill.requested), (NOT_REQUESTED, bill.spare), (TOTAL, bill.total)]
 
 
 def cells(row: Row, bill: Bill, *, page: bool = False) -> list[str]:
-    """Format the cells of a row; shares, means and counts of pods are unknown for unrequested capacity and totals."""
+    """Format the cells of a row; some are unknown for unrequested capacity."""
     whole = row is bill.spare or row is bill.total
     return [UNKNOWN if whole and column.of_pods else column.text(row.amounts) for column in columns(bill, page=page)]
 

@@ -32,7 +32,7 @@ from kcheck.text.values import Known, first_set, known, mapped
 
 
 def _retired(name: str, *, of: str = "") -> Field:
-    """Define a word for the retirement of the version, machine or image that a field names."""
+    """Define a word for the retirement of a version, machine or image."""
     get = attrgetter(f"{of}.{name}" if of else name)
     return record(
         f"{name}_retirement", "retirement", f"the retirement of this {name}; null where it stays",

@@ -27,7 +27,7 @@ _VALUES, _PLAIN = (Known, Unset, Unknown), (str, int, bool, tuple, list, dict, t
 
 
 class Field(Struct, frozen=True):
-    """One word. `kind` is scalar, list or map (of scalars), records (list of another subject) or record (one of it).
+    """One word; `kind` is scalar, list, map, records or record.
 
     `type` is int, string, bool, or the other subject's name; messages print `unit`. A `direct` word is a field of the
     model, whose candidates count if it is unknown. If a number is `bounded`, only its bounds may be known, so a
@@ -91,7 +91,7 @@ def records(name: str, subject: str, meaning: str, read: Read) -> Field:
 
 
 def named(meaning: str) -> Field:
-    """Define the word for the name of an object, or its address in the code if it has no name."""
+    """Define the word for the name of an object, else its address."""
 
     def read(thing: Thing, _world: World) -> Value[object]:
         value: Value[str] = attrgetter("name")(thing)
@@ -106,7 +106,7 @@ _KINDS = {None: "scalar", "tuple": "list", "dict": "map"}
 
 
 def annotated(model: type, **records: type) -> tuple[Field, ...]:
-    """Define the words that the annotations of a class describe, and those of its `records`.
+    """Define the words that the annotations of a class describe.
 
     `Annotated[Value[int], meaning, unit, note]`: without a note, unset is null. Notes are `never null`, and of a bool
     `false if unset`. A field that is no Value is always known; where it is None, null.

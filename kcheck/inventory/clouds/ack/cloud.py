@@ -63,7 +63,7 @@ class Ack(Cloud):
             yield Limit("cluster-limit", "basic.nodes", tier, unknown=reason_of(tier))
 
     def _security_group(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Limit:
-        """Return the limit of a basic security group, whose addresses nodes and pods share."""
+        """Return the limit of a basic security group, which nodes and pods share."""
         entry, least = numbers["security_group.basic"], numbers["terway.least_pod_addresses"].number
         most = least + profiles.settings(self.name)["terway.idle_pool"].number
         nodes = Amount(entry.number // (1 + most), entry.number // (1 + least))
@@ -71,7 +71,7 @@ class Ack(Cloud):
         return Limit("security-group", "security_group.basic", cluster.security_group, text, nodes)
 
     def pool_limit(self, autoscalers: Iterable[Autoscaler]) -> Limit | None:
-        """Return the nodes per pool that ACK rates its Cluster Autoscaler for; None for the other engine."""
+        """Return the nodes per pool of ACK's Cluster Autoscaler; None for another."""
         own = list(autoscalers)
         if not any(equals(one.profile, "cluster-autoscaler") for one in own):
             return None
@@ -79,14 +79,14 @@ class Ack(Cloud):
         return Limit("engine", "autoscaler.nodes", own[0].profile, text)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """Return `most` if the cluster has the add-on that attaches fabric interfaces to nodes, else 0."""
+        """Return `most` with the add-on that attaches fabric interfaces, else 0."""
         cluster = known(pool.cluster)
         if cluster is None:
             return Unknown(f"the cluster of {pool.display_name} is not read", Origin((pool.place,)))
         return mapped(cluster.fabric_addon, lambda there: most if there else 0)
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
+        """Estimate reserved resources by vCPUs, and by pods or memory."""
         limits, settings = profiles.limits(self.name), profiles.settings(self.name)
         threshold = Amount(eviction().low, limits["reserved.eviction_at_most"].number * MI)
         old_cpu = taken(limits["reserved.cpu_before"].text, node.cpu, 1000)
@@ -101,7 +101,7 @@ class Ack(Cloud):
 
 
 def terway_pods(interfaces: int, addresses: int) -> int:
-    """Count the pods of a node that get VPC addresses: those of all interfaces except the first.
+    """Count the pods of a node that get VPC addresses.
 
     https://help.aliyun.com/zh/ack/ack-managed-and-ack-dedicated/user-guide/work-with-terway: 210 on a g7.4xlarge.
     """
@@ -109,7 +109,7 @@ def terway_pods(interfaces: int, addresses: int) -> int:
 
 
 def _reserved_by_pods(node: Node) -> Amount:
-    """Estimate reserved memory by maximum pods, else by the number of pods its interfaces have addresses for."""
+    """Estimate reserved memory by maximum pods, else by its addresses."""
     from kcheck.config.numbers import machines  # the tables of all types
 
     limits = profiles.limits("ack")

@@ -124,7 +124,7 @@ class _Ack(Reader):
 
     @or_unknown
     def _scaled(self, fields: Fields) -> Value[bool]:
-        """Whether a pool is autoscaled; a `scaling_config` block without `enable` turns it on."""
+        """Whether a pool is autoscaled; a bare `scaling_config` turns it on."""
         if not need(fields.record.blocks("scaling_config")):
             return Known(value=False, origin=Origin((fields.record.span,)))
         return fields.flag("scaling")
@@ -173,7 +173,7 @@ class _Ack(Reader):
         )
 
     def _max_pods(self, fields: Fields, types: Value[tuple[str, ...]], cluster: model.Cluster | None) -> Value[int]:
-        """Return a node's maximum pods: by its interfaces with Terway, else as set or by its address block."""
+        """Return a node's maximum pods, by interfaces or as set."""
         plugin = known(cluster.network_plugin) if cluster else None
         if plugin == "terway":
             found = [machines.interfaces(CLOUD, name) for name in known(types) or ()]
@@ -214,13 +214,13 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
 
 
 def _pod_addresses() -> tuple[int, int]:
-    """Return the least and most pod vSwitch addresses of a node with one pod, idle ones included."""
+    """Return the least and most pod addresses of a node with one pod."""
     least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
 
 def _size(fields: Fields, scaled: Value[bool]) -> model.Size:
-    """Return minimum and maximum of an autoscaled pool; both are the fixed size otherwise."""
+    """Return minimum and maximum of a pool, equal without autoscaling."""
     names = ("scaling_config", "scaling_config.max_size", "desired_size")
     least, most = (bound_of(fields, one, scaled, names) for one in ("min", "max"))
     return model.Size(scaled, least, most)
@@ -250,7 +250,7 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
 def _own_addresses(
     types: Value[tuple[str, ...]], cluster: model.Cluster | None, place: Origin
 ) -> Value[tuple[int, int]]:
-    """Return the least and most vSwitch addresses of a node: with eRDMA, one per network card.
+    """Return the least and most vSwitch addresses of a node.
 
     The first card's ordinary interface becomes an elastic RDMA interface; the controller creates one per other card:
     https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go
@@ -264,7 +264,7 @@ def _own_addresses(
 
 
 def _hub_mirror(record: Record) -> Value[bool]:
-    """Whether containerd on a pool's nodes has mirrors, which it asks before Docker Hub."""
+    """Whether containerd on a pool's nodes has mirrors for Docker Hub."""
     found = [one.entry("registry_mirrors") for one in blocks_below(record, "containerd_config")]
     unknown = first_unknown(found)
     return unknown or Known(any(bool(one.value) for one in found if isinstance(one, Known)), Origin((record.span,)))
@@ -278,7 +278,7 @@ def _security_group(fields: Fields) -> Value[str]:
 
 
 def _api_ranges(fields: Fields) -> Value[tuple[str, ...]]:
-    """Return no ranges for a private API server; Unknown for a public one, whose load balancer may restrict access."""
+    """Return no ranges for a private API server; Unknown for a public one."""
     public = fields.flag("api_public")
     if known(public):
         return Unknown("the load balancer may restrict the public address of the API server", public.origin)

@@ -58,7 +58,7 @@ class Aks(Cloud):
     reserves_by_machine = True
 
     def region(self, location: str) -> str:
-        """Convert a region's display name to its program name: `West Europe` to `westeurope`."""
+        """Convert a region's display name: `West Europe` to `westeurope`."""
         return location.replace(" ", "").lower()
 
     def has_own_addresses(self, cluster: Cluster) -> bool:
@@ -66,7 +66,7 @@ class Aks(Cloud):
         return known(cluster.outbound_type) in ("loadBalancer", "managedNATGateway")
 
     def registry_cache(self, root: Module, instance: Instance) -> Mirror | None:
-        """Read an Azure Container Registry cache rule: of a whole registry, of a `*` namespace, or of one image."""
+        """Read a registry cache rule: of a registry, a namespace, or an image."""
         from kcheck.inventory.clouds.reader import resolve_reference
 
         fields = Fields(self.name, self.cache, instance)
@@ -79,7 +79,7 @@ class Aks(Cloud):
         return self.mirror(root, instance, upstream, path, parts)
 
     def limits(self, cluster: Cluster, numbers: Mapping[str, ProfileValue]) -> Iterator[Limit]:
-        """Yield the limits of the tier, of kubenet's route table and of Azure network policies."""
+        """Yield the limits of the tier, the route table and network policies."""
         tier, free, paid = cluster.tier, numbers["free_tier.ceiling"], numbers["standard_tier.nodes"]
         if not isinstance(tier, Known):
             why = f"{free.value:,} of the Free tier, {paid.value:,} of the others: {reason_of(tier)}"
@@ -103,21 +103,21 @@ class Aks(Cloud):
             yield Limit("network-policy", "network_policy.nodes", cluster.network_policy, text, some)
 
     def pods_limit(self, cluster: Cluster, pools: Iterable[NodePool]) -> str:
-        """Return the pod limit's name: of a pod subnet or overlay; '' for node-subnet pods and static blocks."""
+        """Return the name of the pod limit; '' where pods take node addresses."""
         own = [pool.addresses for pool in pools if known(pool.addresses.pod_subnets)]
         if own:
             return "" if any(equals(one.allocation, "StaticBlock") for one in own) else "pod_subnet.pods"
         return "overlay.pods" if equals(cluster.network_mode, "overlay") else ""
 
     def outbound_nodes(self, ports: int, addresses: int, ports_per_address: int) -> int:
-        """Count the nodes with outbound ports on Azure's load balancer: addresses x ports / ports per node.
+        """Count the nodes with outbound ports on Azure's load balancer.
 
         https://learn.microsoft.com/azure/aks/load-balancer-standard: 1,000 ports with 7 addresses of 64,000: 448 nodes.
         """
         return ports_per_address * addresses // ports
 
     def has_pool_quota(self, pool: NodePool) -> bool:
-        """Whether the pool's machines have InfiniBand, so that its scale set is a single placement group."""
+        """Whether the pool is a single placement group, for InfiniBand."""
         return any(map(self.joins_in_scale_set, known(pool.machine.instance_types) or ()))
 
     def joins_in_scale_set(self, machine: str) -> bool:
@@ -133,7 +133,7 @@ class Aks(Cloud):
         return pools.ephemeral(machine, vcpus)
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate reserved resources by vCPUs, and by pods or memory depending on the version."""
+        """Estimate reserved resources by vCPUs, and by pods or memory."""
         limits, settings = profiles.limits(self.name), profiles.settings(self.name)
         steps = limits["reserved.cpu"].text
         documented = min(node.cpu, limits["reserved.documented_vcpus"].number * 1000)
@@ -153,7 +153,7 @@ class Aks(Cloud):
 
 
 def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
-    """Count the addresses of a node with dynamic allocation, in batches that keep `spare` free.
+    """Count the addresses of a node in batches that keep `spare` free.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: 16 at a time, 16 more below 8.
     """
@@ -161,7 +161,7 @@ def dynamic_addresses(pods: int, batch: int, spare: int) -> int:
 
 
 def static_addresses(max_pods: int, block: int) -> int:
-    """Count the addresses of a node with static blocks: /28s for its maximum pods and one more.
+    """Count the addresses of a node with static /28 blocks.
 
     https://learn.microsoft.com/azure/aks/concepts-network-azure-cni-pod-subnet: least is wasted with 16 x N - 1 pods.
     """

@@ -19,7 +19,7 @@ _NO_REGION = "location is not set"
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
-    """Return the subscription, region and resource group; a cluster's name is unique within these."""
+    """Return the subscription, region and resource group of a cluster."""
     parent, place = fields.text("parent"), instance.span
     of_provider = accounts.of_provider(reader, instance, "subscription")
     account = accounts.first(place, _NO_SUBSCRIPTION, _part(parent, _SUBSCRIPTION), of_provider)
@@ -32,6 +32,6 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields) -> Place:
 
 
 def _part(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
-    """Return a part of an ARM id, other parts of which may be unknown; Unset if absent."""
+    """Return a part of an ARM id; Unset if absent."""
     found = pattern.search(text_of(value) or "")
     return Known(found[1], value.origin or Origin(())) if found is not None else Unset(value.origin or Origin(()))

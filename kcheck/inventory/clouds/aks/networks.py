@@ -28,7 +28,7 @@ _CHOSEN = "network_plugin is not set: AKS uses kubenet, or Azure CNI Overlay"
 
 
 def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]:
-    """Return the network plugin and mode; the default depends on the version at creation."""
+    """Return the network plugin and mode, by the version at creation."""
     plugin, mode, settings = fields.text("network_plugin"), fields.text("network_mode"), profiles.settings("aks")
     at, at_mode = (value.origin or Origin((fields.record.span,)) for value in (plugin, mode))
     mode = mapped(mode, str.lower)  # written "Overlay" up to azurerm 3.61
@@ -47,7 +47,7 @@ def network(fields: Fields, *, automatic: bool) -> tuple[Value[str], Value[str]]
 def _by_version(
     version: Value[str], plugin: Origin, mode: Origin, settings: dict[str, ProfileValue]
 ) -> tuple[Value[str], Value[str]]:
-    """Return the plugin and mode that AKS chooses by version; existing clusters keep theirs."""
+    """Return the plugin and mode that AKS chooses by version."""
     old = Known(settings["network.old_plugin"].text, plugin)
     minor = minor_version(version.value) if isinstance(version, Known) else None
     first = settings["network.overlay_from"].number
@@ -96,7 +96,7 @@ _BITS = 32
 
 
 def public_addresses(cluster: Fields, subnet: Datum | None, reader: Reader) -> tuple[Value[int], Value[str]]:
-    """Return the number of a cluster's public addresses, and the attribute that lists the user's own.
+    """Return the number of public addresses, and the attribute that lists them.
 
     Unset where none belong to the cluster. `subnet` is the subnet of the default pool.
     """
@@ -130,7 +130,7 @@ def _listed(fields: Fields, name: str, reader: Reader) -> Value[int]:
 
 
 def _of_prefix(datum: Datum | None, reader: Reader) -> Value[int]:
-    """Count the addresses of a public IP prefix: 16 in a /28; Unknown for one outside this root."""
+    """Count the addresses of a public IP prefix; Unknown outside this root."""
     made = next((fields for one, fields in reader.each(_PREFIX) if one.address == address_of(datum)), None)
     if made is None:
         return Unknown("the length of a public IP prefix is not in this code", datum.origin if datum else None)
@@ -140,7 +140,7 @@ def _of_prefix(datum: Datum | None, reader: Reader) -> Value[int]:
 
 
 def _of_gateway(subnet: Datum | None, reader: Reader, origin: Origin) -> Value[int]:
-    """Count the addresses of a subnet's NAT gateway, or of the root's only one; Unset if there is none."""
+    """Count the addresses of a subnet's NAT gateway; Unset without one."""
     gateways = list(reader.each(_GATEWAY))
     if not gateways:
         return Unset(origin)

@@ -1,4 +1,4 @@
-"""Azure's VM sizes by name, their local disks and InfiniBand, and upgrades of a pool."""
+"""Azure's VM sizes by name: disks, InfiniBand; and upgrades of a pool."""
 
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
@@ -17,7 +17,7 @@ _WITH_DISKS = ("n", "l", "h")
 
 
 def ephemeral(name: str, vcpus: int) -> bool | None:
-    """Whether an Azure VM size has a local disk for AKS' boot disk; None if unclear by name.
+    """Whether an Azure VM size has a local boot disk; None if unclear.
 
     It needs premium storage (`s`) and a local disk or cache: all old versions, newer ones with a `d`, and GPU machines.
     Disks of other families are too small below `vcpus` vCPUs.
@@ -36,7 +36,7 @@ def ephemeral(name: str, vcpus: int) -> bool | None:
 
 
 def managed_disk(name: str) -> int | None:
-    """Return the GiB of the managed boot disk that AKS gives a VM size; None if its vCPUs are unknown."""
+    """Return the GiB of a VM size's managed boot disk; None if unknown."""
     found = machine(_CLOUD, name)
     if found is None or found.vcpus is None:
         return None
@@ -45,7 +45,7 @@ def managed_disk(name: str) -> int | None:
 
 
 def temporary(name: str) -> int:
-    """Return the GiB of a VM size's temporary disk, all of which the boot disk takes; 0 if not listed."""
+    """Return the GiB of a VM size's temporary disk; 0 if not listed."""
     return tables_of(_CLOUD).get("temporary", {}).get(name.removeprefix("Standard_"), 0)
 
 
@@ -73,7 +73,7 @@ def upgrade(fields: Fields, cluster: Cluster | None) -> Upgrade:
 
 
 def _surge(fields: Fields, cluster: Cluster | None) -> Value[Surge]:
-    """Return the upgrade surge: as written, none with max_unavailable or spot, else the AKS default."""
+    """Return the upgrade surge: as written, none for spot, else the default."""
     written = fields.text("max_surge")
     if not isinstance(written, Unset):
         return surge_of(written)

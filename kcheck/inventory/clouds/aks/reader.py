@@ -93,7 +93,7 @@ class _Aks(Reader):
 
     @cached_property
     def subnets_by_address(self) -> dict[str, model.Subnet]:
-        """Subnets by address, also by the addresses of data sources that name a subnet of this root."""
+        """Subnets by address, also by those of data sources."""
         result = {subnet.address: subnet for subnet in self.found.subnets}
         for address, record in self.root.sources(SUBNET):
             name, network = record.entry("name"), record.entry("virtual_network_name")
@@ -237,7 +237,7 @@ class _Aks(Reader):
         return fields.record_of(model.Machine, instance_types=types, gpu=gpu, gpus=self._gpus(name), disk_size=size)
 
     def _disk_size(self, fields: Fields, machine: Value[str]) -> Value[int]:
-        """Return the boot disk's size; a managed disk's default follows the machine's vCPUs."""
+        """Return the boot disk's size; a managed disk's follows the vCPUs."""
         written = fields.number("disk_size")
         if not isinstance(written, Unset) or not equals(fields.text("disk_type"), "Managed"):
             return written
@@ -266,7 +266,7 @@ class _Aks(Reader):
         )
 
     def _subnet_of_aks(self, cluster: model.Cluster, unset: Unset, *, is_first: bool) -> Value[model.Subnet]:
-        """Return the subnet that AKS makes if a cluster's first pool names none; other pools without one share it."""
+        """Return the subnet that AKS makes for pools that name none."""
         address = f"{cluster.address}.aks-subnet"
         made = self.subnets_by_address.get(address)
         if made is None and is_first:
@@ -350,7 +350,7 @@ def _caps(fields: Fields) -> Value[dict[str, str]]:
 
 
 def _pod_addresses(allocation: Value[str], max_pods: Value[int], place: Origin) -> Value[tuple[int, int]]:
-    """Return pod subnet addresses of a node with one pod: a batch, or static blocks for its maximum pods."""
+    """Return pod subnet addresses of a node with one pod."""
     limits = profiles.limits(CLOUD)
     batch = limits["pod_subnet.batch"].number
     if isinstance(allocation, Unknown):

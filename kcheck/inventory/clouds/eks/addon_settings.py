@@ -1,4 +1,4 @@
-"""Settings of EKS add-ons, the VPC CNI and CoreDNS, or their defaults; Fargate profiles."""
+"""Settings of EKS add-ons (VPC CNI, CoreDNS), and Fargate profiles."""
 
 import json
 from collections.abc import Callable
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 def named(addons: list[Fields], kind: str) -> list[Fields]:
-    """List the add-ons of a kind; if there is none, those with settings whose name is unknown."""
+    """List the add-ons of a kind; without any, those of unknown name."""
     unknown = (one for one in addons if isinstance(one.text("name"), Unknown) and one.raw("settings") is not None)
     return [one for one in addons if equals(one.text("name"), kind)] or list(unknown)
 
 
 def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
-    """Whether an object that names its cluster, such as an add-on, belongs to a cluster."""
+    """Whether an object that names its cluster belongs to a cluster."""
     owner, datum = part.text("cluster"), part.raw("cluster")
     if isinstance(datum, Unknown) and datum.symbol is not None:
         return datum.symbol.address == cluster.address
@@ -36,7 +36,7 @@ def belongs(part: Fields, name: Value[str], cluster: Instance) -> bool:
 
 
 def serverless(profiles: list[Fields]) -> Value[tuple[str, ...]]:
-    """Return the names of Fargate profiles, whose pods use no node of the cluster; Unset if there are none."""
+    """Return the names of Fargate profiles; Unset if there are none."""
     if not profiles:
         return NOTHING
     names = (known(one.text("name")) or "without a name" for one in profiles)
@@ -58,13 +58,13 @@ def dns_replicas(addons: list[Fields], place: Span) -> Value[int]:
 
 
 def dns_compute(addons: list[Fields]) -> Value[str]:
-    """Return the add-on's `computeType` for CoreDNS, in lower case; Unset if not written."""
+    """Return the add-on's `computeType` for CoreDNS; Unset if not written."""
     found = _member(_settings(addons), "computeType")
     return NOTHING if found is None else mapped(found, lambda name: str(name).lower())
 
 
 def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields]) -> Value[bool]:
-    """Whether the CoreDNS add-on scales itself, placed at its setting; Unset without one. `every` lists all add-ons."""
+    """Whether the CoreDNS add-on scales itself; Unset without one."""
     if not addons:
         return NOTHING
     if isinstance(replicas, Unknown):
@@ -74,7 +74,7 @@ def dns_scaling(addons: list[Fields], replicas: Value[int], every: list[Fields])
 
 
 def _absent(addon: Fields, name: str, *, alone: bool) -> Origin:
-    """Return where to add a missing add-on setting: in its object, or in the argument of `jsonencode`."""
+    """Return where to add a missing add-on setting."""
     settings = addon.text("settings")
     if isinstance(settings, Unset):
         missing = settings.origin.missing
@@ -95,7 +95,7 @@ _OF_OTHERS = "its block makes other add-ons too"
 
 
 def read(addons: list[Fields], place: Span, auto_mode: Value[bool]) -> Cni:
-    """Read the settings of a cluster's first `vpc-cni` add-on; `place` is the cluster's.
+    """Read the settings of a cluster's first `vpc-cni` add-on.
 
     EKS Auto Mode has no such add-on, and always delegates prefixes:
     https://docs.aws.amazon.com/eks/latest/userguide/auto-networking.html
@@ -136,7 +136,7 @@ _NO_OBJECT = "the settings of the add-on are not an object in JSON or YAML"
 
 
 def _settings(addons: list[Fields]) -> Datum | None:
-    """Return the settings of the first add-on, from JSON or YAML text or `jsonencode`; None if not written."""
+    """Return the settings of the first add-on; None if not written."""
     datum = addons[0].raw("settings") if addons else None
     if datum is None:
         return None

@@ -87,14 +87,14 @@ class Eks(Cloud):
         return warm_addresses(interfaces, addresses, pods, warm_ips or 0, minimum or 0)
 
     def interfaces_held(self, pods: int, addresses: int, warm: int, most: int) -> int:
-        """Count the attached interfaces of network card 0 for a number of pods, `warm` of them spare.
+        """Count the attached interfaces of network card 0, `warm` of them spare.
 
         https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/eni-and-ip-target.md
         """
         return min(ceil(pods / (addresses - 1)) + warm, most)
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """Count the EFA interfaces of a node; Karpenter adds them for pods that ask for EFA."""
+        """Count the EFA interfaces of a node; Karpenter adds them on request."""
         written = pool.machine.efa
         if not isinstance(written, Unset):
             return mapped(written, lambda kinds: min(len(kinds), most))
@@ -103,7 +103,7 @@ class Eks(Cloud):
         return Unknown(f"the network interfaces of {pool.display_name} are not read", Origin((pool.place,)))
 
     def reserved(self, node: Node) -> Reserved:
-        """Estimate reserved resources by vCPUs, and by the pods that its interfaces or settings allow."""
+        """Estimate reserved resources by vCPUs, and by possible pods."""
         from kcheck.config.numbers import machines  # the tables of all types
 
         limits = profiles.limits(self.name)
@@ -117,7 +117,7 @@ class Eks(Cloud):
 
 
 def interface_addresses(interfaces: int, addresses: int, pods: int, warm: int) -> int:
-    """Count the subnet addresses an EKS node holds: whole interfaces, `warm` of them spare.
+    """Count the addresses a node holds in whole interfaces, `warm` spare.
 
     `interfaces` is how many the instance can have, `addresses` how many each has, its own included:
     (ceil(pods / (addresses - 1)) + warm) x addresses, at most all.
@@ -137,7 +137,7 @@ def warm_addresses(interfaces: int, addresses: int, pods: int, warm: int, minimu
 
 
 def prefix_addresses(pods: int, warm: int, size: int) -> int:
-    """Count the addresses an EKS node holds with prefix delegation: its own, and blocks, `warm` of them spare.
+    """Count the addresses a node holds with prefix delegation, `warm` spare.
 
     https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md
     """
@@ -145,7 +145,7 @@ def prefix_addresses(pods: int, warm: int, size: int) -> int:
 
 
 def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int = 1) -> int:
-    """Return maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2 on the host network.
+    """Return maximum pods with the VPC CNI: interfaces x (addresses - 1) + 2.
 
     With custom networking the first interface serves no pods; with prefix delegation every address stands for `each`.
     `interfaces` are those of network card 0.
@@ -155,7 +155,7 @@ def max_pods(interfaces: int, addresses: int, *, custom: bool = False, each: int
 
 
 def managed_pods(formula: int, vcpus: int, small: int, large: int, many: int) -> int:
-    """Return maximum pods in a managed group: at most `small`, or `large` from `many` vCPUs on.
+    """Return maximum pods in a managed group: `small`, or `large` from `many` vCPUs.
 
     https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses-procedure.html: 110 below 30 vCPUs, 250
     from there on.

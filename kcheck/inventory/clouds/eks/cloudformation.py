@@ -1,4 +1,4 @@
-"""CloudFormation templates as root modules: EKS and its network, under Terraform's names.
+"""CloudFormation templates as root modules, under Terraform's names.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html
 """
@@ -192,7 +192,7 @@ class _Template:
             return nodes.Invalid(node.span, str(error))
 
     def text(self, node: yaml.Node, *, inside: bool = False) -> str:
-        """Format a value as Terraform writes it; `inside` its tag's function, ignore the tag."""
+        """Format a value as Terraform writes it; `inside` a function, ignore its tag."""
         node = yaml.resolve(node)
         if found := _function(node, inside=inside):
             text = self._called(*found)
@@ -229,7 +229,7 @@ class _Template:
         return write.template(text, _PART, written)
 
     def _imported(self, name: str, place: Span) -> str:
-        """Return the value another template exports, else a data source with its name as label."""
+        """Return the value another template exports, else a data source."""
         if name in self.exports and name not in self.opened:
             self.opened.append(name)
             text = self.text(self.exports[name])
@@ -259,7 +259,7 @@ def _unread(name: str) -> NoReturn:
 
 
 def _function(node: yaml.Target, *, inside: bool = False) -> tuple[str, yaml.Target, bool] | None:
-    """Return the function of a value, its argument, and whether a tag names it: `!Name argument`.
+    """Return the function of a value, its argument, and whether it is a tag.
 
     The other form is `{Fn::Name: argument}`. `inside` the tag's function, ignore the tag.
     """
@@ -285,7 +285,7 @@ def _is_map(node: yaml.Node) -> bool:
 
 
 def _uneditable(place: Span) -> Span:
-    """Return the span of a body that no fix can edit, as its names are not Terraform's."""
+    """Return the span of a body that no fix can edit."""
     return place.source.uneditable.span(place.start, place.end)
 
 

@@ -99,7 +99,7 @@ class _Config:
         return any(known(group.flag("private")) is not False for group in self.groups.values())
 
     def _grower(self) -> Value[str]:
-        """Return the autoscaler of the groups: eksctl's Karpenter, or Unknown if a group has permissions for one."""
+        """Return the autoscaler of the groups; Unknown if only permissions hint at one."""
         if any(blocks_below(self.record, "karpenter")):
             return Known("karpenter", self.origin)
         if any(known(group.flag("may_scale")) for group in self.groups.values()):
@@ -109,7 +109,7 @@ class _Config:
         return model.NOTHING
 
     def _gateways(self) -> Value[int]:
-        """Count the NAT gateways' public addresses: one, or one per zone; Unknown in an existing VPC."""
+        """Count the NAT gateways' public addresses; Unknown in an existing VPC."""
         nat = self.fields.text("nat")
         if not isinstance(self.fields.text("vpc"), Unset):
             return Unknown("the NAT gateways belong to an existing VPC", self.origin)
@@ -120,7 +120,7 @@ class _Config:
     # --- subnets
 
     def _zones(self) -> Value[tuple[str, ...]]:
-        """Return the cluster's zones; if none are written, as many placeholders as eksctl picks zones."""
+        """Return the cluster's zones; placeholders if none are written."""
         written = self.fields.texts("zones")
         if not isinstance(written, Unset):
             return written
@@ -128,7 +128,7 @@ class _Config:
         return Known(tuple(str(i) for i in range(self.defaults[key].number)), self.origin)
 
     def _subnets(self) -> dict[str, list[model.Subnet]]:
-        """Return the subnets by visibility (public, private): as written, else as eksctl creates them."""
+        """Return the subnets by visibility, as written or as eksctl creates them."""
         written = {side: self._written(side) for side in _SIDES}
         if any(written.values()):
             return written
@@ -214,7 +214,7 @@ class _Config:
         )
 
     def _size(self, fields: Fields, *, managed: bool) -> model.Size:
-        """Derive the size as eksctl does: minimum from desired, maximum from desired or else from minimum.
+        """Derive the size as eksctl does from minimum, desired and maximum.
 
         https://github.com/eksctl-io/eksctl/blob/main/pkg/apis/eksctl.io/v1alpha5/validation.go
         """
@@ -242,7 +242,7 @@ class _Config:
         return Known((str(self.defaults["eksctl.instance_type"].value),), one.origin or self.origin)
 
     def _of_group(self, fields: Fields, subnets: dict[str, list[model.Subnet]]) -> Value[tuple[model.Subnet, ...]]:
-        """Return the subnets of a group: those it names, those of its zones, else all with its visibility."""
+        """Return the subnets of a group by name, zone or visibility."""
         inside = fields.flag("private")
         if not isinstance(inside, Known):
             return Unknown("privateNetworking is not known", inside.origin)
@@ -269,7 +269,7 @@ class _Config:
 
 
 def subnet_blocks(cidr: str, zones: int) -> list[IPv4Network]:
-    """List the subnets eksctl creates: public ones by zone, then private ones; none if it refuses.
+    """List the subnets eksctl creates: public, then private ones.
 
     The blocks are equal: two for each of `eksctl.few_zones`, or of `eksctl.most_zones` if there are more zones.
     """
@@ -290,7 +290,7 @@ def _market(fields: Fields) -> model.Market:
 
 
 def _boot_data(fields: Fields) -> Value[str]:
-    """Return the custom bootstrap of nodes; Unknown if the launch template is not in the code."""
+    """Return the custom bootstrap of nodes; Unknown outside the code."""
     for name, label in (("bootstrap", "overrideBootstrapCommand"), ("prepared", "preBootstrapCommands")):
         written = fields.read(name)
         if not isinstance(written, Unset):
@@ -306,13 +306,13 @@ def _kubelet(fields: Fields) -> model.Kubelet:
 
 
 def _is(subnet: model.Subnet, name: str, *, zone: bool) -> bool:
-    """Whether a name or a zone matches a subnet; eksctl names subnets by visibility and zone."""
+    """Whether a name or a zone matches a subnet."""
     own = known(subnet.name) or ""
     return own == name or (zone and own.partition("-")[2] == name)
 
 
 def _taints(fields: Fields) -> Value[tuple[str, ...]]:
-    """Return the taints of a group: a list, or in unmanaged groups a map of `key: value:Effect`."""
+    """Return the taints of a group, from a list or a map."""
     nested = known(fields.record.blocks("taints"))
     if nested and "effect" not in set(nested[0].names()):
         found = [
@@ -331,7 +331,7 @@ def _together(fields: Fields) -> Value[str]:
 
 
 def _efa(fields: Fields, types: Value[tuple[str, ...]], place: Span) -> Value[tuple[str, ...]]:
-    """Return the EFA interfaces of the smallest machine type; eksctl makes all of them `efa`."""
+    """Return the EFA interfaces of the smallest machine type."""
     if not known(fields.flag("with_efa")):
         return or_default(launch_templates.elsewhere(fields.text("template")), lambda _: Known((), Origin((place,))))
 

@@ -1,4 +1,4 @@
-"""Instance groups of SageMaker HyperPod, whose machines are nodes of an EKS cluster."""
+"""Instance groups of SageMaker HyperPod as nodes of an EKS cluster."""
 
 from collections.abc import Iterator, Mapping
 
@@ -25,7 +25,7 @@ _INTERFACES = Unknown("HyperPod attaches the EFA interfaces, which its resource 
 
 
 def pools(reader: Reader, clusters: Mapping[str, Cluster]) -> Iterator[NodePool]:
-    """Yield the instance groups of a root, or one placeholder for an unknown list of them.
+    """Yield the instance groups of a root, or a placeholder.
 
     https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks.html
     """

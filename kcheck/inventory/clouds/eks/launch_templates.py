@@ -1,4 +1,4 @@
-"""EKS node groups and their EC2 launch templates: machine types, images, disks, EFA interfaces, updates."""
+"""EKS node groups and their EC2 launch templates."""
 
 from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
@@ -34,7 +34,7 @@ _BLOCK = "capacity-block"
 
 
 class NodeGroup(NamedTuple):
-    """A managed node group or auto-scaling group; its launch template is Unknown if outside this root."""
+    """A node group; its launch template is Unknown if outside this root."""
 
     instance: Instance
     fields: Fields
@@ -47,7 +47,7 @@ class NodeGroup(NamedTuple):
 
     @property
     def has_own_image(self) -> bool:
-        """Whether the launch template sets a custom image, so that the group's AMI type is unused."""
+        """Whether the launch template sets a custom image."""
         template = known(self.template)
         return template is not None and not isinstance(template.text("image_id"), Unset)
 
@@ -56,7 +56,7 @@ class NodeGroup(NamedTuple):
         return read(self.template.value) if isinstance(self.template, Known) else self.template
 
     def types(self) -> Value[tuple[str, ...]]:
-        """Return the instance types: the group's own, its launch template's, else the default of managed groups."""
+        """Return the instance types: the group's, its template's, or the default."""
         written = first_set(_overrides(self.instance), self.fields.texts("instance_types"))
         if not isinstance(written, Unset):
             return written
@@ -68,7 +68,7 @@ class NodeGroup(NamedTuple):
         return mapped(one, lambda name: (name,))
 
     def market(self) -> Market:
-        """Return the market of its machines: spot, a capacity reservation or a capacity block."""
+        """Return the market: spot, a capacity reservation or a capacity block."""
         capacity, template = self.fields.text("capacity"), known(self.template)
         by_capacity = mapped(capacity, lambda kind: kind == "SPOT")
         spot = by_capacity if self.managed else is_spot(self.fields, template)
@@ -92,7 +92,7 @@ class NodeGroup(NamedTuple):
         return mapped(written, lambda text: any(mark in text for mark in marks))
 
     def kubelet(self) -> Kubelet:
-        """Read the kubelet's reservations on its nodes; Unknown except for EKS' own Linux AMIs."""
+        """Read the kubelet's reservations; Unknown except for EKS' Linux AMIs."""
         if (known(self.fields.text("image")) or "").startswith(_OTHER_IMAGES):
             return kubelets.unknown("its nodes do not boot one of EKS' AMIs for Linux")
         if self.managed and isinstance(self.template, Unset):
@@ -105,7 +105,7 @@ class NodeGroup(NamedTuple):
 
     @or_unknown
     def efa(self, types: Value[tuple[str, ...]]) -> Value[tuple[str, ...]]:
-        """Return the types of EFA interfaces in its launch template, for some machine types."""
+        """Return the EFA interface types in its launch template, by machine type."""
         template = if_set(self.template)
         nested = need(template.record.blocks("network_interfaces")) if template is not None else ()
         kinds = [record.entry("interface_type") for record in nested]
@@ -122,7 +122,7 @@ class NodeGroup(NamedTuple):
         return Known(found, origin.outside(self.instance.span))
 
     def disk_size(self) -> Value[int]:
-        """Return the boot disk's size in GiB: from the group or its template, else EKS' default."""
+        """Return the boot disk's GiB: the group's, its template's, or the default."""
         own = self.fields.number("disk_size")
         if not isinstance(own, Unset):
             return own
@@ -147,7 +147,7 @@ def group(instance: Instance, fields: Fields, templates: dict[str, Fields]) -> N
 
 
 def elsewhere(written: Value[str]) -> Unset | Unknown:
-    """Return why a launch template outside this root is unknown; Unset if there is none."""
+    """Return why a launch template outside this root is unknown."""
     return written if isinstance(written, Unset) else Unknown(_ELSEWHERE, written.origin)
 
 
@@ -181,7 +181,7 @@ def _overrides(instance: Instance) -> Value[tuple[str, ...]]:
 
 
 def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
-    """Whether all machines of a group are spot, according to its launch template or mixed-instances policy."""
+    """Whether all machines of a group are spot."""
     share, base = fields.number("on_demand"), fields.number("on_demand_base")
     if isinstance(share, Unset):
         market: Value[str] = template.text("market") if template else share
@@ -190,7 +190,7 @@ def is_spot(fields: Fields, template: Fields | None) -> Value[bool]:
 
 
 def reserved(fields: Fields) -> Value[str]:
-    """Return the capacity reservation or capacity block set in a launch template or an eksctl group."""
+    """Return the capacity reservation or block of a launch template or group."""
     market = fields.text("market")
     if isinstance(market, Unknown) or known(market) == _BLOCK:
         return market
@@ -207,7 +207,7 @@ def _boot_data(template: Fields) -> Value[str]:
 
 
 def user_data(template: Fields) -> Value[str]:
-    """Return the user data as text, without values the cloud fills in: cluster endpoint, certificate."""
+    """Return the user data as text, without values the cloud fills in."""
     written = template.text("user_data")
     if isinstance(written, Unrendered) and all(
         piece.datum.symbol for piece in written.pieces if isinstance(piece.datum, Unknown)
@@ -230,7 +230,7 @@ def _default_disk(origin: Origin) -> Value[int]:
 
 
 def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = NOTHING) -> Upgrade:
-    """Read the update settings of a group, and whether its `image` is looked up; unmanaged groups are not updated."""
+    """Read the update settings of a managed group."""
     if not managed:
         return Upgrade(Known(Surge(), Origin((fields.record.span,))))
     surge, rolling = _surge(fields, zones), _rolling(fields)
@@ -238,7 +238,7 @@ def upgrade(fields: Fields, zones: int, *, managed: bool, image: Value[bool] = N
 
 
 def looked_up(values: Collection[object], moving: Collection[str]) -> Value[bool]:
-    """Whether any value comes from a data source whose answer changes with each new image of AWS."""
+    """Whether any value comes from a data source of changing images."""
     for one in values:
         if isinstance(one, Unknown) and one.symbol is not None:
             address = one.symbol.address

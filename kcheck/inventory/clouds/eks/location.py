@@ -40,7 +40,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, networks: Map
 
 
 def of_config(fields: Fields, place: Span, network: str) -> Place:
-    """Return the account, region and VPC of an eksctl cluster; eksctl makes a network if none is given."""
+    """Return the account, region and VPC of an eksctl cluster."""
     role, vpc = accounts.of_role(fields.text("role"), _ROLE), fields.text("vpc")
     outer = fields.record.blocks("vpc")
     has_subnets = isinstance(outer, Unknown) or any(known(one.blocks("subnets")) != () for one in outer.value)
@@ -53,7 +53,7 @@ def of_config(fields: Fields, place: Span, network: str) -> Place:
 
 
 def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
-    """Return the only account the provider allows, else the account of a role it assumes or passes on."""
+    """Return the only account the provider allows, else that of a role."""
     passed = accounts.of_role(fields.text("role"), _ROLE)  # it must be of the same account
     if isinstance(passed, Known) or own is None:
         return accounts.first(place, _NO_ACCOUNT, *([passed] if isinstance(passed, Known) else ()))
@@ -70,7 +70,7 @@ def _account(own: Fields | None, fields: Fields, place: Span) -> Value[str]:
 
 
 def _network(root: Module, instance: Instance, fields: Fields, networks: Mapping[str, Network]) -> Value[str]:
-    """Return the id of a cluster's VPC: as written, else from a network in this root module."""
+    """Return the id of a cluster's VPC, as written or from this root module."""
     place = Origin((instance.span,))
     for datum in _vpcs(root, fields):
         if isinstance(datum, Known) and isinstance(datum.value, str):

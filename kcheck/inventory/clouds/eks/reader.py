@@ -91,7 +91,7 @@ class _Eks(Reader):
 
     @cached_property
     def _reserved(self) -> dict[tuple[str, str | None], list[str]]:
-        """Reserved ranges by subnet and kind: for prefixes ("prefix") or people ("explicit").
+        """Reserved ranges by subnet and kind: "prefix" or "explicit".
 
         https://docs.aws.amazon.com/vpc/latest/userguide/subnet-cidr-reservation.html
         """
@@ -100,7 +100,7 @@ class _Eks(Reader):
         return {key: [cidr for one in own if (cidr := known(one.text("cidr")))] for key, own in found.items()}
 
     def _of_association(self, datum: Datum | None, networks: dict[str, model.Network]) -> Known[model.Network] | None:
-        """Find the network of a subnet in a secondary range, by its reference to the range's association."""
+        """Find the network of a subnet by its reference to a range's association."""
         symbol = datum.symbol if isinstance(datum, Unknown) else None
         network = networks.get(symbol.address) if symbol and symbol.attribute == "vpc_id" else None
         return Known(network, datum.origin or Origin((network.place,))) if network and datum else None
@@ -118,7 +118,7 @@ class _Eks(Reader):
 
     @cached_property
     def moving_images(self) -> set[str]:
-        """Addresses of data sources that find the newest of the images whose names match a pattern."""
+        """Addresses of data sources that find the newest image of a pattern."""
         return {address for address, one in self.root.sources("aws_ami") if _is_open(one)}
 
     def _selected_by(self, datum: Datum) -> list[model.Subnet]:
@@ -212,7 +212,7 @@ class _Eks(Reader):
         self.found.pools.append(pool)
 
     def _cluster(self, fields: Fields) -> Value[model.Cluster]:
-        """Find the cluster of a managed group: by reference, by an equal name, or by the same unknown name."""
+        """Find the cluster of a managed group by reference or by name."""
         found = resolve_reference(fields.raw("cluster"), self.by_reference(model.Cluster, CLUSTER))
         if found is not None:
             return found
@@ -311,7 +311,7 @@ def _texts(tags: Datum | None) -> Value[dict[str, str]]:
 
 
 def _is_open(image: Record) -> bool:
-    """Whether a data source of an image takes the newest of those whose names match a pattern."""
+    """Whether a data source takes the newest image of a pattern."""
     values = [entry for one in blocks_below(image, "filter") if (entry := one.entry("values"))]
     items = [item for one in map(known, values) if isinstance(one, tuple) for item in one]
     newest = image.entry("most_recent")
@@ -319,7 +319,7 @@ def _is_open(image: Record) -> bool:
 
 
 def _name_patterns(record: Record) -> list[str]:
-    """Return the `Name` patterns of a subnet data source; none if it filters by other attributes than the VPC."""
+    """Return the `Name` patterns of a subnet data source; none for other filters."""
     patterns: list[str] = []
     for one in blocks_below(record, "filter"):
         key, values = one.entry("name"), one.entry("values")
@@ -342,7 +342,7 @@ def _module(address: str) -> str:
 
 
 def _max_pods(types: Value[tuple[str, ...]], cluster: model.Cluster | None) -> Value[int]:
-    """Return the maximum pods per node of a managed group: by its smallest type, up to EKS' cap."""
+    """Return the maximum pods per node of a managed group's smallest type."""
     custom = known(cluster.cni.custom_networking) if cluster and cluster.cni else False
     prefixes = known(cluster.cni.prefix_delegation) if cluster and cluster.cni else False
     limits = profiles.limits(CLOUD)

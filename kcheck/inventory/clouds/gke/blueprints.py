@@ -31,7 +31,7 @@ _ID = "internal_ghpc_module_id"
 
 
 def read(files: Mapping[str, Sequence[Source]]) -> Iterator[tuple[str, Configuration]]:
-    """Yield the names and contents of blueprint files, as declarations of a root module."""
+    """Yield blueprint files as declarations of a root module."""
     for source in files[configurations.BLUEPRINT]:
         documents = [document.root for document in yaml.documents(source)]
         if len(documents) == 1 and isinstance(documents[0], yaml.Mapping):
@@ -92,7 +92,7 @@ class _Blueprint:
         return result
 
     def _call(self, label: str, module: yaml.Mapping) -> nodes.Block:
-        """Build a module call: settings, then outputs of used modules, then variables of the same name."""
+        """Build a module call from settings, used modules, then variables."""
         settings, label_of = yaml.get(module, "settings"), yaml.entries(module)["id"]
         header = module.source.span(label_of.key.start, label_of.value.end)
         written = isinstance(settings, yaml.Mapping)

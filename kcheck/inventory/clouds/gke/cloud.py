@@ -95,12 +95,12 @@ class Gke(Cloud):
         return ports_per_address // ports * addresses
 
     def outbound_addresses(self, ports: int, nodes: int, ports_per_address: int) -> int | None:
-        """Count the public addresses Cloud NAT needs for nodes; None if an address has too few ports for one."""
+        """Count the public addresses Cloud NAT needs; None if ports never suffice."""
         each = ports_per_address // ports
         return -(-nodes // each) if each else None
 
     def fabric_interfaces(self, pool: NodePool, most: int) -> Value[int]:
-        """Count a node's additional networks: those of the pool, or all with a network profile."""
+        """Count a node's additional networks: of the pool, or of the profile."""
         profile, networks = pool.machine.network_profile, pool.machine.networks
         if isinstance(profile, Unknown):
             return profile
@@ -111,7 +111,7 @@ class Gke(Cloud):
         return mapped(networks, lambda count: min(count, most))
 
     def reserved(self, node: Node) -> Reserved:
-        """Bound reserved resources by vCPUs, memory and pods; newer versions may reserve less memory."""
+        """Bound reserved resources by vCPUs, memory and pods."""
         limits, settings = profiles.limits(self.name), profiles.settings(self.name)
         cpu = taken(limits["reserved.cpu"].text, node.cpu, 1000)
         if node.machine.startswith("e2-") and node.machine.count("-") == 1:  # e2-micro, e2-small, e2-medium

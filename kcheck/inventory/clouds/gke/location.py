@@ -16,7 +16,7 @@ _NO_PROJECT = "project is not set, and the google provider has none in this code
 
 
 def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Value[str]) -> Place:
-    """Return the project, region and location; a cluster's name is unique per project and location."""
+    """Return the project, region and location of a cluster."""
     of_provider = accounts.of_provider(reader, instance, "project")
     project = accounts.first(instance.span, _NO_PROJECT, fields.text("project"), of_provider)
     return {
@@ -27,7 +27,7 @@ def of_cluster(reader: Reader, instance: Instance, fields: Fields, location: Val
 
 
 def of_fields(reader: Reader, instance: Instance, fields: Fields) -> tuple[Value[str], Value[bool]]:
-    """Return the location of a cluster, and whether it is a zone; by default the provider's zone, never its region.
+    """Return the location of a cluster, and whether it is a zone.
 
     https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
     """

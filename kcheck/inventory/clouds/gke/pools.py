@@ -1,4 +1,4 @@
-"""Google's machine types, and the machines of a pool: accelerators, disks, containerd and upgrades."""
+"""Google's machine types, and the machines of a pool."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _CLOUD = "gke"
 
 
 def accelerator(name: str) -> str | None:
-    """Return the accelerator name of a machine type's built-in GPUs; None if it has none or is unknown."""
+    """Return the accelerator name of a machine type's GPUs; None without any."""
     for kind, line in tables_of(_CLOUD)["accelerators"].items():
         if kind.startswith("nvidia-") and name in row(line):
             return kind
@@ -83,14 +83,14 @@ def _networks(fields: Fields) -> Value[int]:
 
 
 def _local_ssd_of_pool(name: Value[str], attached: Value[int]) -> Value[int]:
-    """Return the GB of a node's local SSDs: those attached, else those of its machine type."""
+    """Return the GB of a node's local SSDs, attached or built in."""
     if isinstance(attached, Unknown) or (isinstance(attached, Known) and attached.value):
         return mapped(attached, lambda count: count * local_ssd_size())
     return mapped(name, local_ssd)
 
 
 def _gpus_of_node(name: Value[str], attached: Value[int]) -> Value[int]:
-    """Return a node's GPUs: those attached, else those in the name of its machine type."""
+    """Return a node's GPUs, attached or built in."""
     if not isinstance(attached, Unset):
         return attached
     match = _IN_NAME.search(known(name) or "")

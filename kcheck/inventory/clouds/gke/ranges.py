@@ -33,7 +33,7 @@ class Owner(NamedTuple):
 
 
 class RangeReader(Reader):
-    """Reads the ranges of one root module; all roots share the secondary ranges by subnet, and clusters by id."""
+    """Reads the ranges of one root module; roots share secondary ranges."""
 
     def __init__(self, root: Module, secondary: dict[str, list[Secondary]], owners: dict[str, Owner]) -> None:
         super().__init__(_CLOUD, root, (POOL,))
@@ -46,7 +46,7 @@ class RangeReader(Reader):
         return next((found for found in ranges if same_value(found.name, name)), None)
 
     def range_of_cluster(self, owner: Owner) -> None:
-        """Record the pod range of a cluster: a secondary range of its subnet, or a block of its own."""
+        """Record the pod range of a cluster, in its subnet or of its own."""
         cluster, fields, subnet = owner.cluster, owner.fields, known(owner.subnet)
         if not equals(cluster.network_mode, "VPC_NATIVE"):
             return
@@ -55,7 +55,7 @@ class RangeReader(Reader):
         self.ranges[cluster.id] = self.pod_range(found, cluster, self._more(fields, subnet))
 
     def range_named(self, own: Secondary, what: str, owner: Owner, subnet: Subnet | None) -> Secondary:
-        """Return the range that `own` names, in a subnet or outside this code; `own` itself if it names none."""
+        """Return the range that `own` names; `own` itself if it names none."""
         if isinstance(own.name, Unset):
             return own
         home = known(owner.subnet) or owner.cluster

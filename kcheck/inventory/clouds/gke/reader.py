@@ -56,7 +56,7 @@ class _Gke(RangeReader):
                 self._automatic(instance, f"the subnets of {instance.address}")
 
     def _automatic(self, instance: Instance, what: str) -> None:
-        """Reserve the addresses of a network in auto mode, which has a subnet in every region."""
+        """Reserve the addresses of a network in auto mode."""
         cidr = Known(self.defaults["network.automatic_range"].text, Origin((instance.span,)))
         self.reserve(f"{self.identity(instance.address)}/automatic", instance.span, what, cidr)
 
@@ -158,7 +158,7 @@ class _Gke(RangeReader):
         return Known(tuple(dict.fromkeys(cidrs)), Origin((outer[0].span,)))
 
     def _find(self, fields: Fields, name: str, kind: type[N]) -> Value[N]:
-        """Find the object that a field refers to, by id, name, or a path that ends with its name."""
+        """Find the object that a field refers to, by id, name or path."""
         found = resolve_reference(fields.raw(name), self.by_reference(kind, _RESOURCES[kind]))
         if found is not None:
             return found
@@ -265,7 +265,7 @@ class _Gke(RangeReader):
         return Known(found.value, Origin(found.origin.spans) if written else own.origin)
 
     def _range_of(self, fields: Fields, address: str, home: Owner | None) -> Value[model.PodRange]:
-        """Return the range for the pod blocks of a pool's nodes: the pool's own, else the cluster's."""
+        """Return the range for the pod blocks of a pool, else of its cluster."""
         origin = Origin((fields.record.span,))
         if home is None:
             return Unknown("the pool's cluster is not in this root module")
@@ -294,7 +294,7 @@ def _size(fields: Fields, spread: Value[int]) -> model.Size:
 
 
 def _bound(fields: Fields, autoscaled: Value[bool], spread: Value[int], bound: str) -> Value[int]:
-    """Return a bound or size of a pool: totals as written, counts per zone multiplied by zones."""
+    """Return a bound of a pool: totals as written, or counts times zones."""
     if known(autoscaled) and not isinstance(fields.number(f"total_{bound}"), Unset):
         return fields.number(f"total_{bound}")
     in_zone = bound_of(fields, bound, autoscaled, ("autoscaling", f"{bound}_node_count", "node_count"))
@@ -333,7 +333,7 @@ _LIMITS = "google_container_cluster.resource_limits"
 
 
 def _autoscaler(cluster: model.Cluster, fields: Fields) -> model.Autoscaler:
-    """Build a cluster's autoscaler; its idle time before removal is known for the BALANCED profile."""
+    """Build a cluster's autoscaler, by its profile."""
     profile = fields.text("profile")
     unset = Unset(profile.origin or Origin(()))
     unneeded = seconds(profiles.settings(CLOUD)["autoscaler.unneeded_time"].text)
@@ -355,7 +355,7 @@ def _autoscaler(cluster: model.Cluster, fields: Fields) -> model.Autoscaler:
 
 
 def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin | None]:
-    """Return the limits of auto-provisioning by resource, and their span; they apply to all pools together."""
+    """Return the limits of auto-provisioning by resource, and their span."""
     on, outer = fields.flag("provisioning"), fields.record.blocks("cluster_autoscaling")
     if not (known(on) or isinstance(on, Unknown)):
         return {}, None

@@ -116,7 +116,7 @@ def members(found: dict[str, Group], *names: str) -> set[str]:
 
 
 def values(found: dict[str, Group], text: str, hosts: set[str]) -> set[str]:
-    """Resolve a text such as `{{ zone }}` by the variables of hosts; empty if a host has no value."""
+    """Resolve a text such as `{{ zone }}`; empty if a host has no value."""
     match = _REFERENCE.fullmatch(text.strip())
     if match is None:
         return set() if "{{" in text else {text}

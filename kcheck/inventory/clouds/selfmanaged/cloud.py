@@ -45,7 +45,7 @@ class SelfManaged(Cloud):
         kops.read(own, inventory)
 
     def read_files(self, files: Mapping[str, Sequence[Source]], inventory: Inventory) -> Iterable[Skipped]:
-        """Read kubespray inventories and OpenShift's installer; without a cluster, only list kubeadm templates."""
+        """Read kubespray inventories and OpenShift's installer."""
         from kcheck.inventory.clouds.selfmanaged import kubespray, makers
 
         kubespray.read(files, inventory)

@@ -1,4 +1,4 @@
-"""Shared parts of the readers of self-managed clusters: pools, pod ranges, and registration of nodes."""
+"""Shared parts of the readers of self-managed clusters."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -86,7 +86,7 @@ def blocks_of(cluster: model.Cluster, found: Value[model.PodRange]) -> model.Add
 def addresses_of_calico(
     cluster: model.Cluster, cidr: Value[str], most: Value[int], inventory: model.Inventory
 ) -> model.Addresses:
-    """Return addresses of nodes whose pods take single addresses, since Calico shares blocks between nodes.
+    """Return addresses of nodes whose pods take single addresses.
 
     The range is full when its last address is taken; each node uses at least one, for a pod or a tunnel.
     """
@@ -123,7 +123,7 @@ class Calico:
     def addresses(
         self, cluster: model.Cluster, cidr: Value[str], inventory: model.Inventory, kubelet: Fields | None = None
     ) -> model.Addresses:
-        """Return addresses of nodes and pods: whole blocks if nodes may not borrow, else single addresses."""
+        """Return addresses of nodes and pods, in blocks or single ones."""
         pools = [self.parts[kind] for kind in ("IPPool", "Installation") if kind in self.parts]
         cidr = next((own for own in (one.text("cidr") for one in pools) if not isinstance(own, Unset)), cidr)
         origin, ipam = Origin((cluster.place,)), self.parts.get("IPAMConfiguration")
@@ -163,7 +163,7 @@ def ipv4(cidr: Value[str]) -> Value[str]:
 
 
 def spelled(value: Value[T], *, listed: bool, within: str = "extraArgs") -> Value[T]:
-    """Adjust the place of a value in `extraArgs`, which are a map up to v1beta3 and a list since."""
+    """Adjust the place of a value in `extraArgs`, a map or a list."""
     origin = value.origin
     if not listed or origin is None or origin.missing is None or within not in origin.missing.path:
         return value
@@ -198,7 +198,7 @@ NEIGHBOURS = "net.ipv4.neigh.default.gc_thresh3"
 
 
 def labels(registration: yaml.Node | None) -> dict[str, str]:
-    """Read the labels of a joining node, except its zone and values that differ by node."""
+    """Read the labels of a joining node that do not differ by node."""
     given = yaml.get(registration, "kubeletExtraArgs")
     listed = (yaml.get(one, "value") for one in yaml.items(given) if yaml.text(one, "name") == "node-labels")
     found = [yaml.get(given, "node-labels"), *listed]
@@ -226,7 +226,7 @@ def machine(found: dict[str, str], origin: Origin) -> model.Machine:
 
 
 def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> model.Machine:
-    """Return a machine by its type, with the GPUs of one cloud, else of the cloud that has the type."""
+    """Return a machine by its type, preferably with the GPUs of one cloud."""
     types = mapped(kind, lambda name: (name,))
     owners = [one.name for one in registry.every() if machines.machine(one.name, known(kind) or "")]
     if cloud in ("", CLOUD) and not owners:
@@ -237,7 +237,7 @@ def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> model.Machi
 
 
 class File(NamedTuple):
-    """A file of a KubeadmConfigSpec: its path, its text on the original line numbers, and its place."""
+    """A file of a KubeadmConfigSpec: its path, text and place."""
 
     path: str
     text: Source
@@ -268,7 +268,7 @@ def system(config: yaml.Node | None) -> model.System:
 
 
 def serial_pulls(config: yaml.Node | None) -> Value[bool] | None:
-    """Whether the kubelet pulls images serially, by the patch in a KubeadmConfigSpec; None without one."""
+    """Whether the kubelet pulls images serially, by a patch; None without one."""
     for file in files(config):
         for document in yaml.documents(file.text) if "/kubeletconfiguration" in file.path else ():
             if isinstance(document.root, yaml.Mapping):

@@ -87,14 +87,14 @@ class _Cluster:
                 self.inventory.pools.append(pool)
 
     def _services(self) -> Value[str]:
-        """Return the Service range that kops chooses; nonMasqueradeCIDR does not change it."""
+        """Return the Service range that kops chooses."""
         whole = self.fields.text("overall")
         if not isinstance(whole, Known) or parse_cidr(whole.value) is None:
             return whole
         return Known(profiles.settings(CLOUD)["kops.service_cidr"].text, replace(whole.origin, literal=False))
 
     def _pods(self) -> Value[str]:
-        """Return the pod range that kops derives from nonMasqueradeCIDR: the second half of it."""
+        """Return the pod range that kops derives from nonMasqueradeCIDR."""
         whole = self.fields.text("overall")
         network = parse_cidr(whole.value) if isinstance(whole, Known) else None
         if network is None or not isinstance(whole, Known):

@@ -137,7 +137,7 @@ class _Cluster:
 
     @or_unknown
     def _dns(self) -> Value[int]:
-        """Return the replicas of CoreDNS; Unset if it scales or nodes cache DNS themselves."""
+        """Return the replicas of CoreDNS; Unset if it scales or nodes cache."""
         scaled = [need(self.fields.flag(name)) for name in ("dns_scaled", "dns_cached")]
         return NOTHING if any(scaled) else self.fields.number("dns_replicas")
 
@@ -181,7 +181,7 @@ class _Cluster:
     # --- nodes
 
     def _pools(self, cluster: Cluster, addresses: Addresses) -> Iterable[NodePool]:
-        """Yield dedicated control plane nodes, workers of groups with labels or taints, and the other workers."""
+        """Yield control plane nodes, and workers by labels or taints."""
         listed = [ansible.groups(source) for source in self.hosts]
         listed = [found for found in listed if ansible.members(found, "kube_node")]
         if len(listed) != 1:

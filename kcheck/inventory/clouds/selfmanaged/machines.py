@@ -1,4 +1,4 @@
-"""Terraform machines that are nodes of self-managed clusters: single ones, and groups of them."""
+"""Terraform machines that are nodes of self-managed clusters."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
@@ -26,7 +26,7 @@ _OWNER = regex(r"kubernetes\.io/cluster/(.+)")
 
 
 class Group(NamedTuple):
-    """Equal machines: a pool without its cluster, the script that starts them, and the cluster in their tags."""
+    """Equal machines: a pool, its start-up script, and its cluster's tag."""
 
     pool: NodePool
     tool: str
@@ -36,7 +36,7 @@ class Group(NamedTuple):
 
 
 def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory: Inventory) -> Iterator[Group]:
-    """Yield the machines of a root module that a script turns into nodes, or whose tags name a cluster.
+    """Yield the machines of a root module that become nodes.
 
     `starts` maps addresses of machines and launch templates to scripts.
     """
@@ -71,7 +71,7 @@ def groups(root: Module, kinds: set[str], starts: Mapping[str, Start], inventory
 
 
 def join(found: Iterable[Group], inventory: Inventory) -> Iterator[Skipped]:
-    """Replace unknown nodes of self-managed clusters by their machines, if some of these are workers.
+    """Replace unknown nodes of self-managed clusters by their machines.
 
     Yields machines whose tags name a cluster that is not in the code.
     """
@@ -101,7 +101,7 @@ _APPLY = "talos_machine_configuration_apply."
 
 
 def _joined(pool: NodePool, base: NodePool) -> NodePool:
-    """Add the cluster to machines; labels and taints from their scripts are read only for kubeadm."""
+    """Add the cluster to machines, with kubeadm's labels and taints."""
     own, why = (
         base.scheduling,
         Unknown("the labels and taints that its nodes register are not read", Origin((pool.place,))),
@@ -120,7 +120,7 @@ def _joined(pool: NodePool, base: NodePool) -> NodePool:
 
 
 def _homes(group: Group, every: Iterable[Cluster]) -> list[Cluster]:
-    """List the clusters that machines belong to: by tags, else by the tool that starts both in one folder."""
+    """List the clusters that machines belong to, by tags or by folder."""
     named = [one for one in every if group.owner and known(one.name) == group.owner]
     started = [one for one in every if _started(group, one)]
     return named or (started if len(started) == 1 else [])
@@ -144,7 +144,7 @@ def _owner(instance: Instance) -> str:
 
 
 def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) -> dict[str, Subnet]:
-    """Return the subnets of a root module by address; those of a root without a managed cluster are read here."""
+    """Return the subnets of a root module by address."""
     owner = registry.cloud(cloud)
     if owner.resources and not any(kind.startswith(owner.resources) for kind in kinds):
         own = Inventory()
@@ -154,7 +154,7 @@ def _subnets(root: Module, kinds: set[str], cloud: str, inventory: Inventory) ->
 
 
 def _size(fields: Fields, instances: list[Instance], scaler: Fields | None) -> Size:
-    """Return the size of a group: its autoscaler's bounds, its own, or a count of machines."""
+    """Return the size of a group: of its autoscaler, its own, or a count."""
     origin, doubt = Origin((fields.record.span,)), next((one.doubt for one in instances if one.doubt), "")
     if doubt:
         return clusters.unknown_size(doubt, origin)
@@ -187,7 +187,7 @@ def _pool(cloud: str, fields: Fields, template: Instance | None, subnets: Mappin
 
 
 def _placed(fields: Fields, subnets: Mapping[str, Subnet]) -> Value[tuple[Subnet, ...]]:
-    """Return the subnets that machines join; Unknown if one is not in this root module."""
+    """Return the subnets that machines join; Unknown outside this root."""
     datum = fields.raw("subnets")
     if datum is None:
         return Unset(Origin((fields.record.span,)))

@@ -1,4 +1,4 @@
-"""Clusters of tools that give each node a block of the pod range: k3s, RKE, RKE2, Talos and OpenShift."""
+"""Clusters of k3s, RKE, RKE2, Talos and OpenShift."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ _BLOCKS = frozenset((
 
 
 def read(root: Module, kinds: set[str], objects: Iterable[Object], inventory: Inventory) -> None:
-    """Add the clusters that a root module creates without kubeadm; of equal servers, the first decides."""
+    """Add the clusters that a root module creates without kubeadm."""
     at = root.configuration.folder, root.environment
     for item in {item.kind: item for item in reversed(list(objects)) if item.kind in _SERVERS}.values():
         add(*at, Fields(clusters.CLOUD, item.kind, MappingRecord(item.root, item.span)), item.kind, inventory)
@@ -58,7 +58,7 @@ def _pools_of(cluster: Instance, root: Module) -> list[Fields]:
 
 
 def installed(sources: Iterable[Source], inventory: Inventory) -> Iterator[Skipped]:
-    """Add the clusters in configurations of OpenShift's installer; yield those with several pod ranges."""
+    """Add the clusters of OpenShift's installer; yield those with several ranges."""
     for source in sources:
         for root in (document.root for document in yaml.documents(source)):
             ranges = [yaml.text(one, "cidr") for one in yaml.items(root, "networking", "clusterNetwork")]
@@ -107,7 +107,7 @@ class _Documented:
 def add(
     folder: str, environment: str, fields: Fields, address: str, inventory: Inventory, apart: Iterable[Fields] = ()
 ) -> None:
-    """Add a cluster by the table of its tool, with its groups of nodes and those given `apart`."""
+    """Add a cluster by the table of its tool, with its groups of nodes."""
     place = fields.record.span
     origin = Origin((place,))
     where = "" if folder == "." else f"{folder}:"
@@ -136,7 +136,7 @@ def add(
 
 
 def _groups(fields: Fields) -> Iterator[Fields]:
-    """Yield the groups of nodes, or single ones, at the first written path, and the control plane."""
+    """Yield the groups of nodes, or single ones, and the control plane."""
     table = profiles.table(clusters.CLOUD)
     for name in ("groups", "control"):
         paths = table[fields.resource][name]["path"].split(" | ") if fields.has(name) else ()

@@ -50,7 +50,7 @@ def read(objects: Sequence[Object], inventory: Inventory) -> None:
 
 
 def tune(settings: Iterable[Source], inventory: Inventory) -> None:
-    """Set kernel settings of nodes from sysctl files below their cluster's folder; the last file wins."""
+    """Set kernel settings of nodes from sysctl files; the last one wins."""
     for source in settings:
         for span in scan.sysctl_numbers(source, clusters.NEIGHBOURS):
             neighbours = Known(int(span.text[:10]), Origin((span,)))
@@ -65,7 +65,7 @@ def _folder(key: str) -> str:
 
 
 def _records(item: Object) -> Iterable[tuple[str, Record]]:
-    """Yield the records in an object: kubeadm, kubelet or kube-proxy configuration, or control plane parts."""
+    """Yield the records of kubeadm and the control plane in an object."""
     if item.kind in _GROUPS and item.api_version.startswith(_GROUPS[item.kind]):
         yield item.kind, MappingRecord(item.root, item.span)
     if item.kind != "Pod":
@@ -135,7 +135,7 @@ class _Cluster:
         )  # fmt: skip
 
     def add(self, objects: Sequence[Object]) -> None:
-        """Add the cluster, its pod range and an unknown number of nodes, unless its file was read already."""
+        """Add the cluster, its pod range and an unknown number of nodes."""
         place = self.place.source.path, self.place.start
         if any((one.place.source.path, one.place.start) == place for one in self.inventory.clusters):
             return

@@ -1,1 +1,1 @@
-"""HCL: bytes to bodies and expressions with byte spans; literals and insertions for fixes."""
+"""HCL: bytes to bodies and expressions with byte spans."""

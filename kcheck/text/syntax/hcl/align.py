@@ -1,4 +1,4 @@
-"""Align `=` and comments like `terraform fmt`, in the runs of lines that edits touch.
+"""Align `=` and comments like `terraform fmt` in edited lines.
 
 How lines are grouped: https://github.com/hashicorp/hcl/blob/main/hclwrite/format.go (linesForFormat, formatCells).
 """
@@ -98,7 +98,7 @@ class Lines:
         return self.starts[self.number(offset)] == offset
 
     def at(self, number: int) -> _Line | None:
-        """Return a line split into cells; None beyond the ends, or if there is nothing to align."""
+        """Return a line split into cells; None without anything to align."""
         if number not in self.known:
             self.known[number] = self._cut(number) if 0 <= number < len(self.lines) else None
         return self.known[number]

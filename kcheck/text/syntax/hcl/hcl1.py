@@ -1,4 +1,4 @@
-"""HCL before Terraform 0.12: maps written as blocks, quoted names, lists around quoted lists."""
+"""HCL before Terraform 0.12: maps as blocks, quoted names and lists."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ _ONLY_OLD = frozenset({"tags", "vars", "triggers"})
 
 
 def modern(data: bytes) -> bytes | None:
-    """Rewrite old code in today's syntax, keeping every byte's offset; None if nothing is old."""
+    """Rewrite old code in today's syntax at the same offsets; else None."""
     result = bytearray(data)
     opened: list[int] = []
     for token in _TOKEN.finditer(data):
@@ -47,7 +47,7 @@ def modern(data: bytes) -> bytes | None:
 
 
 def is_old(files: Iterable[nodes.File]) -> bool:
-    """Whether files of a folder are for Terraform before 0.12, by their form or required version."""
+    """Whether files of a folder are for Terraform before 0.12."""
     return any(
         file.old or _QUOTED_LIST.search(file.body.span.source.data) or any(map(_is_old, file.body.blocks))
         for file in files

@@ -1,4 +1,4 @@
-"""Parse Terraform's JSON (`.tf.json`) into the tree of HCL: strings are templates, objects stand for blocks."""
+"""Parse Terraform's JSON (`.tf.json`) into the tree of HCL."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -30,7 +30,7 @@ def parse(source: Source) -> nodes.File:
 
 
 def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: int) -> Iterator[nodes.Block]:
-    """Yield the blocks of a type: one nested object for each label; a list stands for several blocks."""
+    """Yield the blocks of a type, one nested object for each label."""
     node = member.value
     for item in node.value if isinstance(node.value, list) else [node]:
         if not isinstance(item.value, dict):
@@ -44,7 +44,7 @@ def _blocks(kind: str, labels: tuple[str, ...], member: json.Member, missing: in
 
 
 def _body(node: json.Node, kind: str) -> nodes.Body:
-    """Make the body of a block; nested objects are attributes, which readers treat as blocks if needed."""
+    """Make the body of a block; nested objects are attributes."""
     body = nodes.Body(node.span)
     for name, member in node.value.items() if isinstance(node.value, dict) else ():
         if name == "dynamic":

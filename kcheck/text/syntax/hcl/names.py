@@ -1,4 +1,4 @@
-"""Keys that lead to a span in HCL: blocks with labels, attributes, object keys, list items."""
+"""Keys that lead to a span in HCL: labels, attributes, items."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ _start = attrgetter("span.start")
 
 
 def keys(span: Span) -> tuple[str, ...]:
-    """Return the keys that lead to a span, from the top of the file, into embedded YAML."""
+    """Return the keys that lead to a span, into embedded YAML."""
     outline = of(span.source)
     return tuple(_of_body(outline.body, span, outline))
 
@@ -106,14 +106,14 @@ def _of_body(own: nodes.Body, span: Span, outline: Outline) -> Iterator[str]:
 
 
 def _named(own: nodes.Body, found: Iterator[str]) -> Iterator[str]:
-    """Yield the keys below a block; a block with a name and a value counts under its name."""
+    """Yield the keys below a block, which may count under its name."""
     for at, key in enumerate(found):
         literal = own.literal("name") if key == "value" and not at else None
         yield str(literal.value) if literal is not None else key
 
 
 def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = True) -> Iterator[str]:
-    """Yield the keys below an attribute; items have numbers only if the list is the `whole` value."""
+    """Yield the keys below an attribute; items count in `whole` lists."""
     if isinstance(expression, nodes.Object):
         entry = _entry(expression, span)
         if entry is not None:

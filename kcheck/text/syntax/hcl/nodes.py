@@ -1,4 +1,4 @@
-"""Syntax tree of HCL for the evaluator: conditionals rotated, templates with their text."""
+"""Syntax tree of HCL for the evaluator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def number(span: Span, text: str) -> Expression:
 
 
 class Template(Expression):
-    """A quoted string (`quoted`) or heredoc with interpolations or directives, and text between."""
+    """A quoted string or heredoc with interpolations or directives."""
 
     parts: tuple[Expression | Piece, ...]
     quoted: bool
@@ -67,7 +67,7 @@ class TemplateFor(Expression):
 
 
 class Tuple(Expression):
-    """`[a, b]`. In a `flat` list, the items of quoted lists are merged, as before Terraform 0.12."""
+    """`[a, b]`; in a `flat` list, items of quoted lists are merged."""
 
     items: tuple[Expression, ...]
     flat: bool = False
@@ -135,7 +135,7 @@ class Operation(Expression):
 
 
 class For(Expression):
-    """`[for k, v in collection : value if condition]` or, with a `result_key`, the object form."""
+    """`[for k, v in c : value if condition]`, or with a `result_key` a map."""
 
     key: str | None
     name: str
@@ -169,7 +169,7 @@ class Attribute(Struct, dict=True):
 
 
 class Block(Struct):
-    """`type "label" { body }`. `header` is the span up to, not including, the opening brace.
+    """`type "label" { body }`; `header` ends before the opening brace.
 
     `below`: further keys, still missing, below which its content would be written.
     """
@@ -209,7 +209,7 @@ def moved(part: Part, place: Span) -> Part:
 
 
 def is_choice(condition: Expression) -> bool:
-    """Whether a condition depends on an input of the code, not on one of several objects."""
+    """Whether a condition depends on an input of the code."""
     names = {node.name for node in walk(condition) if isinstance(node, Variable)}
     return not names.isdisjoint({"var", "local", "terraform"})
 
@@ -227,7 +227,7 @@ def _itself(expression: Expression) -> Expression:
 
 
 def as_block(node: Object) -> Block:
-    """Convert an object to a block without type, so that fixes add to both in the same way."""
+    """Convert an object to a block without type."""
     entries = {
         key.span.text: Attribute(
             key.span.text, key.span.source.span(key.span.start, value.span.end), value.span, partial(_itself, value)
@@ -238,7 +238,7 @@ def as_block(node: Object) -> Block:
 
 
 class Body(Struct):
-    """The body of a block or file. `span` reaches from brace to brace, or over the file."""
+    """The body of a block or file; `span` reaches from brace to brace."""
 
     span: Span
     attributes: dict[str, Attribute] = {}
@@ -251,7 +251,7 @@ class Body(Struct):
         return expression if isinstance(expression, Literal) else None
 
     def written(self, name: str) -> str:
-        """Return the value of an attribute as written, without quotes; empty if it is not set."""
+        """Return the value of an attribute as written, without quotes."""
         entry = self.attributes.get(name)
         return entry.value_span.text.strip('"') if entry is not None else ""
 
@@ -269,7 +269,7 @@ class Body(Struct):
 
 
 class File(Struct, frozen=True):
-    """A parsed file. `problems` are the pieces missing from `body`; `old` if some need Terraform 0.11."""
+    """A parsed file; `problems` are the pieces missing from `body`."""
 
     body: Body
     problems: tuple[Problem, ...]

@@ -1,4 +1,4 @@
-"""Parse HCL with tree-sitter. Broken pieces are cut out; the intact blocks of a file remain."""
+"""Parse HCL with tree-sitter; broken pieces are cut out."""
 
 import itertools
 import re
@@ -63,7 +63,7 @@ def parse_template(span: Span) -> nodes.Template | Problem:
 
 
 def parse_expression(text: str, place: Span) -> nodes.Expression:
-    """Parse the text of an expression; its parts are placed at `place` and not editable."""
+    """Parse the text of an expression, placed at `place`."""
     entry = parse(Source(place.source.path, f"x = {text}\n".encode(), derived=True)).body.attributes.get("x")
     if entry is None:
         return nodes.Invalid(place, f"`{text}` is not an expression")
@@ -71,7 +71,7 @@ def parse_expression(text: str, place: Span) -> nodes.Expression:
 
 
 def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool]:
-    """Parse the file in pieces, split where a line begins like a block or an attribute.
+    """Parse the file in pieces, split where a block or attribute begins.
 
     One error makes tree-sitter swallow the rest of a file; the pieces before and after it are intact. The second result
     says whether some were for Terraform before 0.12.
@@ -192,7 +192,7 @@ class _Reader:
     # --- expressions
 
     def expression(self, node: Node) -> nodes.Expression:
-        """Build the expression below `node`; Invalid if it is nested too deeply or has a bad escape."""
+        """Build the expression below `node`; Invalid if too deep or wrong."""
         try:
             return self.build(node, 0)
         except (_TooDeepError, RecursionError):
@@ -204,7 +204,7 @@ class _Reader:
         return self.chain([child for child in node.children if child.type != "comment"], depth)
 
     def chain(self, parts: list[Node], depth: int) -> nodes.Expression:
-        """Build a primary expression and the steps after it, which are siblings in tree-sitter's tree."""
+        """Build a primary expression and the steps after it."""
         if depth > MAX_DEPTH:
             raise _TooDeepError
         if parts[0].type == "(":
@@ -387,7 +387,7 @@ class _Reader:
         return nodes.Template(self.span(node), parts, quoted=quoted)
 
     def is_live(self, part: Node) -> bool:
-        """Whether a part of a template is no interpolation that a `$` before it escapes, as in `$$${`."""
+        """Whether an interpolation is not escaped by a `$` before it."""
         return part.type != "template_interpolation" or self.source.data[self.base + part.start_byte - 1] != ord("$")
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:

@@ -1,4 +1,4 @@
-"""Text of HCL templates: escapes, strip markers, and the indentation that `<<-` removes."""
+"""Text of HCL templates: escapes, strip markers, indentation."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ class EscapeError(ValueError):
 
 
 def unescape(text: str) -> str:
-    """Decode the text inside quotes. Raises EscapeError if it has an escape sequence that names no character."""
+    """Decode the text inside quotes, or raise EscapeError."""
     if "\\" not in text and "$${" not in text and "%%{" not in text:
         return normal(text)
 
@@ -47,7 +47,7 @@ def normal(text: str) -> str:
 
 
 class Gap(NamedTuple):
-    """Text between two template markers; `left` and `right` are strip markers at its ends."""
+    """Text between two template markers, with strip markers at its ends."""
 
     start: int
     end: int
@@ -88,7 +88,7 @@ def _tokens(gap: Gap, kind: Kind) -> list[str]:
 
 
 def _dedent(gaps: list[list[str]]) -> None:
-    """Remove the smallest indentation from lines that begin with text; blank lines keep theirs."""
+    """Remove the smallest indentation from lines that begin with text."""
     places: list[tuple[list[str], int]] = []
     least: int | None = None
     newline = True

@@ -48,7 +48,7 @@ _LONG_LINE = regex(rb"[^\n]{500001}")
 
 
 def too_long(source: Source) -> Problem | None:
-    """Return a problem for the first line that is too long: the parser takes 200 bytes of memory per character."""
+    """Return a problem for the first line that is too long to parse."""
     found = _LONG_LINE.search(source.data)
     why = "a line of more than 500,000 characters is not read"
     return Problem(why, source.span(*found.span())) if found else None
@@ -85,7 +85,7 @@ def problem_in(source: Source, begin: int, piece: bytes, root: Node) -> Problem:
 
 
 def _first_error(root: Node) -> Node:
-    """Find the first node that tree-sitter could not place; the innermost of nested ones."""
+    """Find the first node that tree-sitter could not place."""
     found, stack = root, [root]
     while stack:
         node = stack.pop()

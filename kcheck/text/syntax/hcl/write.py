@@ -1,4 +1,4 @@
-"""Write HCL for fixes: literals in the style of the old ones, parts of computed values, and new members."""
+"""Write HCL for fixes: literals, parts of values, and new members."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMMENT = regex(r"(?:#|//)(?!\s*\S+\s*=)")
 
 
 def literal(value: Data, like: str = "") -> str:
-    """Format a value as HCL on one line; a number is quoted if the old value (`like`) was."""
+    """Format a value as HCL on one line, quoted as the old value was."""
     if isinstance(value, list):
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, dict):
@@ -51,7 +51,7 @@ _MARKS = regex(r"([$%])(\1*)\{")
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Escape template markers in a string; ambiguous escapes are written as code points."""
+    """Escape template markers in a string."""
     mark, more = match[1], len(match[2])
     return f"\\u{ord(mark):04x}" * more + mark * 2 + "{"
 
@@ -75,7 +75,7 @@ def template(text: str, pattern: re.Pattern[str], written: Callable[[re.Match[st
 
 
 def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
-    """Make the edits that write an insertion into a block or object, in the style of its neighbours."""
+    """Make the edits that write an insertion into a block or object."""
     source = block.span.source
     writer = _Writer(block)
     if source.line_number(block.body.span.start) == source.line_number(block.body.span.end - 1):
@@ -87,7 +87,7 @@ def insert(block: nodes.Block, insertion: Insertion) -> list[Edit]:
 
 
 def append(items: nodes.Tuple, insertion: Insertion) -> list[Edit]:
-    """Make the edits that add items to a list, each on its own line if the last one is."""
+    """Make the edits that add items to a list."""
     source = items.span.source
     texts = [literal(item) for item in insertion.items]
     if not items.items:
@@ -134,7 +134,7 @@ class _Writer:
         self.indent, self.step = self._indent()
 
     def line_end(self, offset: int) -> int:
-        """Return the end of the line after `offset`, after a comment, but before a closing brace on this line."""
+        """Return the end of the line after `offset`, after a comment."""
         end = self.source.line_end(offset)
         if offset < self.block.span.end <= end:
             rest = self.source.data[offset : self.block.span.end]
@@ -145,7 +145,7 @@ class _Writer:
         return end
 
     def is_long(self, value: Data) -> bool:
-        """Whether a value needs several lines: nested values, except empty objects and lists of strings."""
+        """Whether a value needs several lines."""
         inner = value[0] if isinstance(value, list) and value else value
         return isinstance(inner, dict) and bool(inner)
 
@@ -229,7 +229,7 @@ class _Writer:
         return Edit(self.source.span(at, at), "".join(self.source.newline + line for line in lines))
 
     def lines(self, members: dict[str, Data], indent: str, *, blank: bool) -> list[str]:
-        """Format members as lines; a blank line comes before nested blocks, except at the top."""
+        """Format members as lines, nested blocks apart."""
         result = [f"{indent}{self.key(n)} = {literal(v)}" for n, v in members.items() if not self.is_long(v)]
         for name, value in members.items():
             if not self.is_long(value):
@@ -255,7 +255,7 @@ class _Writer:
         return result
 
     def is_apart(self, name: str) -> bool:
-        """Whether a blank line precedes a nested member; before an object only if others have one."""
+        """Whether a blank line precedes a nested member."""
         if not self.objects and not isinstance(name, MapName):
             return True
         gaps = [
@@ -314,7 +314,7 @@ class Part(Struct, frozen=True):
 
 
 def literal_to_change(span: Span, old: str, new: str) -> Part | None:
-    """Find the literal to change so that the expression at `span` returns `new` instead of `old`.
+    """Find the literal to change so that the expression returns `new`.
 
     It is in the new bits of `cidrsubnet`, or the text at the beginning or the end of a template. None for other forms.
     """
@@ -341,7 +341,7 @@ def _expression(span: Span) -> nodes.Expression | None:
 
 
 def _newbits(call: nodes.Call, old: str, new: str) -> Part | None:
-    """Return the change of the literal new bits of a `cidrsubnet` call; None for other calls."""
+    """Return the change of a `cidrsubnet` call's new bits; else None."""
     network, wanted = parse_cidr(old), parse_cidr(new)
     if call.name != "cidrsubnet" or len(call.arguments) != 3 or network is None or wanted is None:
         return None
@@ -353,6 +353,6 @@ def _newbits(call: nodes.Call, old: str, new: str) -> Part | None:
 
 
 def _text(text: Piece, new: str) -> Part | None:
-    """Return the change of a template's text; None if the old or new one needs escapes."""
+    """Return the change of a template's text; None if it needs escapes."""
     plain = new and not any(character in new for character in '"\\$%\n')
     return Part(text.span, new) if text.span.text == text.text and plain else None
