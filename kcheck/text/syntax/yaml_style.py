@@ -107,8 +107,8 @@ def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], l
 
 
 def column(node: yaml.Target) -> int:
-    """Count the characters before a node on its line."""
-    return len(node.source.before(node.start))
+    """Count the characters before a node on its line, which YAML also breaks elsewhere than Source."""
+    return len(re.split("[\r\x85\u2028\u2029]", node.source.before(node.start))[-1])
 
 
 def quotes(text: str) -> yaml.Style:

@@ -45,6 +45,12 @@ def test_uneditable_places_are_refused(text: str, append: bool) -> None:
         edit.edits([replace(change, append=append)])
 
 
+def test_a_member_after_a_bare_carriage_return_has_the_indentation_of_its_neighbours() -> None:
+    text = inserted("a:\n\r b: 1\n", ("a",), ("c",), 2)
+    assert text == "a:\n\r b: 1\n c: 2\n"
+    assert read(text) == {"a": {"b": 1, "c": 2}}
+
+
 def test_an_item_added_to_a_null_in_hcl_is_hcl() -> None:
     source = Source("a.tfvars", b"pool = {\n  taints = null\n}\n")
     at = source.data.index(b"null")
