@@ -24,7 +24,7 @@ from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
 from kcheck.text.syntax.insertion import words_of
-from kcheck.text.syntax.names import uses
+from kcheck.text.syntax.key_paths import uses
 from kcheck.text.text import Span, grouped
 from kcheck.text.units import data_text
 from kcheck.text.values import Missing, Origin, Overlaid

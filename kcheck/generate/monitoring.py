@@ -84,13 +84,13 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
     per_object = usual["monitor.state_series"] + usual["monitor.pods"] * usual["monitor.pod_series"]
     node_series, object_series = target * per_node, target * per_object
     interval = usual["monitor.interval_large" if target > usual["monitor.large"] else "monitor.interval"]
-    room, objects = _room(intent, usual), _memory(object_series, usual)
-    shards = ceil(_memory(node_series, usual) / (max(room, 2 * objects) - objects))
+    room, objects = _room(intent, usual), _memory_for_series(object_series, usual)
+    shards = ceil(_memory_for_series(node_series, usual) / (max(room, 2 * objects) - objects))
     each = object_series + node_series / shards
     disk = each / interval * usual["monitor.days"] * _DAY * usual["monitor.sample_bytes"] / GI
     return Monitoring(
         node_series, object_series, per_node, per_object, interval, shards,
-        memory=max(usual["monitor.least"], ceil(_memory(each, usual))),
+        memory=max(usual["monitor.least"], ceil(_memory_for_series(each, usual))),
         disk=max(usual["monitor.disk_least"], ceil(disk * (100 + usual["monitor.spare"]) / 1000) * 10),
         machine_memory=room,
         state_memory=max(1, ceil(target * usual["monitor.state_memory"] / 1024)),
@@ -98,7 +98,7 @@ def monitoring(intent: Intent, target: int) -> Monitoring:
     )  # fmt: skip
 
 
-def _memory(series: float, usual: dict[str, int]) -> float:
+def _memory_for_series(series: float, usual: dict[str, int]) -> float:
     """Estimate GiB for series, including those of recently ended pods."""
     return series * usual["monitor.series_bytes"] * usual["monitor.churn"] / GI
 

@@ -95,7 +95,7 @@ def _configurations(tree: Tree, reading: Reading) -> None:
 
 # --- clusters of manifests
 
-_SETTING = "choose with `manifests:` under `clusters:` in kcheck.yaml"
+_HOW_TO_ASSIGN = "choose with `manifests:` under `clusters:` in kcheck.yaml"
 _SHOWN = 3
 """Most clusters that a message names."""
 _Root: TypeAlias = tuple[Cluster, list[str]]
@@ -166,7 +166,7 @@ class _Homes:
         jobs = (one for one in inventory.workloads if any(known(pods.gpus) != 0 for pods in one.templates))
         folders = {tuple(self._path(job).split("/")[:-1]) for job in jobs}
         self._with_jobs = {folder[:depth] for folder in folders for depth in range(1, len(folder) + 1)}
-        self._of_path = cache(self._at)
+        self._of_path = cache(self._cluster_of_path)
 
     def home(self, thing: Thing) -> Cluster | Candidates:
         """Find the cluster of an object."""
@@ -178,7 +178,7 @@ class _Homes:
         scopes = self._inventory.scope_of
         return f"{scopes[thing]}/" if thing in scopes else thing.place.source.path
 
-    def _at(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
+    def _cluster_of_path(self, path: str, others: frozenset[str], sync: Sync | None) -> Cluster | Candidates:
         """Find the cluster of a path: by kcheck.yaml, GitOps, or nearest folder."""
         roots = [one for one in self._roots if one[0].cloud not in others]
         if sync is None and self._senders:
@@ -187,7 +187,7 @@ class _Homes:
         found = self._of_settings(path, roots) or (_sent(sync, roots) if sync is not None else None)
         found = found or self._nearest(path, roots, sync)
         if isinstance(found, Cluster) and found.root in self._libraries and not path.startswith(f"{found.root}/"):
-            return Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _SETTING)
+            return Candidates((), f"the nearest cluster, of {found.root}, is made by what calls it", _HOW_TO_ASSIGN)
         return _OF_ANOTHER if found is NOWHERE and self._roots else found
 
     def _of_settings(self, path: str, roots: Sequence[_Root]) -> Cluster | Candidates | None:
@@ -214,7 +214,7 @@ class _Homes:
         nearer = next((one for one in self._unjudged if best and leading(folders, one.split("/")[:-1]) > most), None)
         if nearer is not None:
             what = f"the cluster of {nearer}, which is not judged, may run what is near it"
-            return Candidates(tuple(best), what, _SETTING, elsewhere=True)
+            return Candidates(tuple(best), what, _HOW_TO_ASSIGN, elsewhere=True)
         # all files of the first folder that no root shares have the same candidates
         where = "/".join(folders[: most + 1]) + "/" if len(folders) > most else path
         if len(best) == 1:
@@ -223,10 +223,10 @@ class _Homes:
             if alone or most in (len(folders), len(branch)) or branch not in self._with_jobs:
                 return best[0]
             what = f"{best[0].id} is beside jobs of {'/'.join(branch)}/, so {where} may run on another"
-            return Candidates((best[0],), what, _SETTING, elsewhere=True)
+            return Candidates((best[0],), what, _HOW_TO_ASSIGN, elsewhere=True)
         if best and sync is not None and sync.where:
             what = f"{sync.name} is sent to {sync.where}, by no name of a cluster here"
-            return Candidates(tuple(best), what, _SETTING)
+            return Candidates(tuple(best), what, _HOW_TO_ASSIGN)
         return _one_of(where, best) if best else NOWHERE
 
 
@@ -245,6 +245,6 @@ def _one_of(where: str, clusters: list[Cluster]) -> Candidates:
     named = [*names[:_SHOWN], f"{left:,} others"] if left > 1 else names
     what = f"{where} may run on {', '.join(named[:-1])} or {named[-1]}"
     apart = len({(cluster.root, cluster.environment) for cluster in clusters})
-    way = _SETTING if apart > 1 else "one root module creates them, so kcheck.yaml cannot choose"
+    way = _HOW_TO_ASSIGN if apart > 1 else "one root module creates them, so kcheck.yaml cannot choose"
     on_each = apart == len(clusters) and len({cluster.root for cluster in clusters}) == 1
     return Candidates(tuple(clusters), what, way, on_each)

@@ -25,7 +25,7 @@ _WHOLE = regex(r"\{\{-?\s*\.?path(?:\.path)?\s*-?\}\}")
 _PARAMETER = regex(r"\{\{-?\s*\.?([\w.-]+)\s*-?\}\}")
 _OWN = "https://kubernetes.default.svc"  # the cluster on which Argo CD runs
 _GROUP = "kustomize.toolkit.fluxcd.io/"
-_VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
+_FLUX_VARIABLE = regex(r"\$\{([A-Za-z_]\w*)(?::?[-=]([^{}]*))?\}")
 
 
 def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[Sync]:
@@ -142,7 +142,7 @@ def _filled(values: dict[str, yaml.Scalar], defaults: bool, _name: str, node: ya
             return found.text
         return match[0] if match[2] is None or not defaults else match[2]
 
-    text = _VARIABLE.sub(value, node.text)
+    text = _FLUX_VARIABLE.sub(value, node.text)
     if text == node.text:
         return None
     plain = yaml.Scalar(*node.span, None, text, node.style, node.tag)

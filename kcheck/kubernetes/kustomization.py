@@ -37,7 +37,7 @@ _REMOTE = regex(r"\w[\w+.-]*://|git@|git::|[\w-]+(?:\.[\w-]+)+[/:][\w.-]+/|.*[?&
 _STEP = regex(r"\[[^\]]*\]|(?:\\.|[^.\[\\])+", re.DOTALL)
 
 
-class UnreadableError(Exception):
+class InvalidKustomizationError(Exception):
     """A kustomization that Kustomize would also refuse; the argument is the Problem."""
 
 
@@ -60,10 +60,10 @@ class Fields(Struct, eq=False):
     def from_document(cls, root: yaml.Target, source: Source, folder: str, key: str) -> Fields | None:
         """Read the kustomization in a document; None for other tools.
 
-        Raises UnreadableError if a field has a form that Kustomize refuses.
+        Raises InvalidKustomizationError if a field has a form that Kustomize refuses.
         """
         if not isinstance(root, yaml.Mapping):
-            raise UnreadableError(Problem("a kustomization must be a map", root.span))
+            raise InvalidKustomizationError(Problem("a kustomization must be a map", root.span))
         version, kind = yaml.text(root, "apiVersion"), yaml.text(root, "kind")
         if (version and not version.startswith(GROUP)) or kind not in ("", "Kustomization", "Component"):
             return None
@@ -72,9 +72,9 @@ class Fields(Struct, eq=False):
             if is_null(value):
                 continue
             if name in _LISTS and not isinstance(value, yaml.Sequence):
-                raise UnreadableError(Problem(f"`{name}` must be a list", value.span))
+                raise InvalidKustomizationError(Problem(f"`{name}` must be a list", value.span))
             if name in _MAPS and not isinstance(value, yaml.Mapping):
-                raise UnreadableError(Problem(f"`{name}` must be a map", value.span))
+                raise InvalidKustomizationError(Problem(f"`{name}` must be a map", value.span))
         own = cls(root, source, folder, key)
         for name, why in _GAPS.items():
             field_ = yaml.entries(root).get(name)

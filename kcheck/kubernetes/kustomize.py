@@ -13,10 +13,10 @@ from kcheck.kubernetes import helm_releases, transforms
 from kcheck.kubernetes.helm_releases import Release
 from kcheck.kubernetes.kustomization import (
     Fields,
+    InvalidKustomizationError,
     Name,
     Resource,
     SelectorError,
-    UnreadableError,
     joined,
     may_select,
     name_of,
@@ -110,7 +110,7 @@ class _Renderer:
         self.result.sources.append(source)
         try:
             return Fields.from_document(root, source, folder, key)
-        except UnreadableError as error:
+        except InvalidKustomizationError as error:
             self.result.manifests.problems.append(error.args[0])
             return None
 

@@ -5,12 +5,12 @@ from xml.etree import ElementTree
 
 from kcheck.engine.rule import Rule
 from kcheck.report import escape, layout, text
+from kcheck.report.cluster_summary import change_lines
 from kcheck.report.formats import Report
 from kcheck.report.page import REPOSITORY
 from kcheck.report.places import by_name, edits_of, fingerprints, in_repository
 from kcheck.report.rule import url
 from kcheck.report.text import closing
-from kcheck.report.verdict import change_lines
 from kcheck.text.control_characters import visible
 from kcheck.text.findings import Finding, Severity
 from kcheck.text.text import Span, apply

@@ -171,8 +171,8 @@ class Span(NamedTuple):
 
 _OUTLINES = {
     "hcl": ("hcl.names", "keys", "member"),
-    "yaml": ("names", "in_yaml"),
-    "json": ("names", "in_json", "json_member"),
+    "yaml": ("key_paths", "in_yaml"),
+    "json": ("key_paths", "in_json", "json_member"),
     "plan": ("json", "key_of"),  # too large to be read again
 }
 """Syntax -> its module, and the functions for the keys of a place and for an attribute; few places are asked."""

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kcheck.commands.cli import cli
 from kcheck.config.config import Config
 from kcheck.engine import linter
-from kcheck.report.verdict import change_lines
+from kcheck.report.cluster_summary import change_lines
 from kcheck.text.files.tree import Tree
 
 if TYPE_CHECKING:

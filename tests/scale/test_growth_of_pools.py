@@ -13,7 +13,7 @@ from kcheck.scale.simulate import scenario
 from kcheck.scale.walls import model
 from kcheck.scale.world import relations
 from kcheck.text.files.tree import Tree
-from kcheck.text.syntax import cel, names
+from kcheck.text.syntax import cel, key_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,7 +173,7 @@ def test_walls_of_one_pool_are_searched_in_its_sizes(
 
 @pytest.mark.medium
 def test_a_new_item_finds_its_key_without_rereading_the_file(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = counted(names, "in_yaml", monkeypatch)
+    asked = counted(key_paths, "in_yaml", monkeypatch)
     result = check({"jobs.yaml": bench_growth.jobs(4)})
     added = [change for finding in result.findings for change in finding.changes if change.origin.missing]
     assert {change.key for change in added} >= {"volumes", "volumeMounts"}

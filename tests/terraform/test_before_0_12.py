@@ -11,7 +11,7 @@ from kcheck.config.config import Config
 from kcheck.inventory import reader
 from kcheck.terraform.providers import pinned_versions
 from kcheck.text.files.tree import Tree
-from kcheck.text.syntax.hcl.hcl1 import is_old, modern
+from kcheck.text.syntax.hcl.hcl1 import is_old, rewrite_old_syntax
 from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 from kcheck.text.values import known
@@ -145,12 +145,12 @@ def test_old_code_is_recognized(text: str, old: bool) -> None:
     ],
 )
 def test_other_code_is_left_alone(text: str) -> None:
-    assert modern(text.encode()) is None
+    assert rewrite_old_syntax(text.encode()) is None
 
 
 def test_every_byte_of_old_code_keeps_its_position() -> None:
     text = b'a "b" {\n  "metadata" {\n    tags {\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
-    found = modern(text)
+    found = rewrite_old_syntax(text)
     assert found == b'a "b" {\n   metadata  {\n    tags={\n      "x/y" = "${var.m["k"]}"\n    }\n  }\n}\n'
 
 

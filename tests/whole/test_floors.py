@@ -255,7 +255,7 @@ READ_BY_THEMSELVES = {
         "files of kcheck itself",
     ),
     **dict.fromkeys(
-        ("text.files.save", "addons.fleet.outcomes", "addons.fleet.results", "commands.check",
+        ("text.files.save", "addons.fleet.outcomes", "addons.fleet.storage", "commands.check",
          "addons.setup.proposal"),
         "files that kcheck writes, or has written",
     ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from kcheck.addons.fleet import results
+from kcheck.addons.fleet import storage
 from kcheck.commands.cli import cli
 from kcheck.text.files import save
 from tests.conftest import written
@@ -134,6 +134,6 @@ def test_low_level_writes_do_not_go_through_a_link(place: Path) -> None:
         with pytest.raises(PermissionError, match="it is outside of the repository"):
             move()
     (place / "work/.lock").symlink_to("../victim/lock")
-    with pytest.raises(OSError, match="symbolic link"), results.locked("."):
+    with pytest.raises(OSError, match="symbolic link"), storage.locked("."):
         pass
     assert listing(place / "victim") == {"x": b"x"}

@@ -15,7 +15,7 @@ from kcheck.report.escape import as_code
 from kcheck.scale import addresses
 from kcheck.text.control_characters import visible
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.units import as_text, counted
+from kcheck.text.units import as_text, clipped, counted
 from kcheck.text.values import Known, known, parts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST = 200
 """Hints per response."""
 _SHOWN = 3
-_WIDE = 48
+_LONGEST = 144
 _FUNCTIONS = frozenset({"cidrsubnet", "cidrsubnets", "cidrhost", "cidrnetmask"})
 """Functions that compute a range; other expressions only pass one on."""
 
@@ -107,7 +107,7 @@ def _label(values: list[Evaluated], *, ranges: bool) -> str:
     different = list(dict.fromkeys(texts))
     shown = ", ".join(different[:_SHOWN])
     more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
-    return visible(f"{shown if len(shown) <= _WIDE * _SHOWN else f'{shown[:_WIDE]}...'}{more}")
+    return visible(f"{clipped(shown, _LONGEST)}{more}")
 
 
 def _texts(value: Value[object], ranges: bool) -> Iterator[str]:

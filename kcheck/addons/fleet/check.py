@@ -30,8 +30,8 @@ from kcheck.engine.linter import Result
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import NODE_ADDRESSES, Cluster, NodePool, Reservation
 from kcheck.report import capacity
+from kcheck.report.cluster_summary import Savings, Waste, owners, reach_of
 from kcheck.report.formats import Report
-from kcheck.report.verdict import Savings, Waste, owners, reach_of
 from kcheck.scale import quotas, walls
 from kcheck.scale.addresses import address_units
 from kcheck.scale.walls import egress

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import click
 
 from kcheck import __version__
-from kcheck.addons.fleet import results
+from kcheck.addons.fleet import storage
 from kcheck.addons.fleet.database import FORMATS, QUESTIONS, ask, question
 from kcheck.addons.fleet.listing import fleet
 from kcheck.addons.fleet.outcomes import Kept
@@ -97,7 +97,7 @@ def command(
     order = Order(timeout, memory, retries, fresh)
     jobs = jobs or os.cpu_count() or 1
     start = engine_of(scheduler, jobs)
-    with results.of_one_run(output) as run_id:
+    with storage.locked_run(output) as run_id:
         kept = Kept(output)
         begin = datetime.datetime.now(datetime.UTC)
         with show_progress(quiet=quiet) as tell:
@@ -110,7 +110,7 @@ def command(
             failed=sum(one.outcome.status == "failed" for one in ended),
         )  # fmt: skip
         shared = of_run(ended, kept, limits)
-        results.write(output, row, ended, kept, shared, keep=keep)
+        storage.write(output, row, ended, kept, shared, keep=keep)
     for one in ended:
         if one.outcome.reason:
             printing.note(f"{one.repository.name}: {one.outcome.status}: {one.outcome.reason}")

@@ -14,7 +14,7 @@ from kcheck.engine import rules
 from kcheck.text.bundled import EXAMPLES
 
 
-def warm() -> dict[str, Outcome]:
+def check_examples() -> dict[str, Outcome]:
     """Check an example of each cloud; return the findings by cloud."""
     rules.load()
     found = {}
@@ -24,6 +24,6 @@ def warm() -> dict[str, Outcome]:
     return found
 
 
-warm()
+check_examples()
 gc.collect()
 gc.freeze()  # what is there is shared with the processes that are forked, as long as nobody writes to it

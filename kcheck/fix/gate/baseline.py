@@ -67,14 +67,14 @@ class Baseline(Struct, frozen=True):
     def with_current_names(self, findings: Iterable[Finding]) -> Baseline:
         """Update names of moved files and folders, and entries of old versions."""
         there = {identity for finding in findings for identity in finding.identities}
-        now = grouped(sorted(there - self.known().keys()), lambda one: (one[0], _without_place(one[2])))
+        now = grouped(sorted(there - self.known().keys()), lambda one: (one[0], _name_without_folder(one[2])))
         entries = []
         for entry in self.entries:
             objects: dict[tuple[str, str], list[str]] = {}
             for name in entry.objects:
                 path, called, about = entry.path, name, entry.about
                 if entry.identity(name) not in there and not about:
-                    near = now.get((entry.rule, _without_place(name)), [])
+                    near = now.get((entry.rule, _name_without_folder(name)), [])
                     moved = next((one for one in near if one[2] == name or not os.path.exists(path)), None)
                     if moved is not None:
                         near.remove(moved)
@@ -211,7 +211,7 @@ def _rename_parts(name: str, placed: Callable[[str, str, str, str], str]) -> str
     return placed(cloud, place, environment, first)
 
 
-def _without_place(name: str) -> str:
+def _name_without_folder(name: str) -> str:
     return _rename_parts(name, lambda cloud, _, environment, rest: f"{cloud}/{environment}:{rest}")
 
 

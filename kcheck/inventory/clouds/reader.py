@@ -307,7 +307,7 @@ def unique_identity(identity: str, inventory: Inventory) -> str:
 
 def machine_of(fields: Fields, cloud: str, types: Value[tuple[str, ...]]) -> Machine:
     """Read a machine, and its GPUs from its machine types."""
-    return fields.record_of(Machine, types, gpu_of(cloud, types), gpus_of(cloud, types))
+    return fields.record_of(Machine, types, gpu_of(cloud, types), least_gpus_of(cloud, types))
 
 
 def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
@@ -315,7 +315,7 @@ def gpu_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[bool]:
     return mapped(types, lambda names: any(machines.has_accelerator(cloud, name) for name in names))
 
 
-def gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
+def least_gpus_of(cloud: str, types: Value[tuple[str, ...]]) -> Value[int]:
     """Return the fewest GPUs that a node of some machine types has."""
     return mapped(types, lambda names: min((machines.gpus(cloud, name) or 0 for name in names), default=0))
 

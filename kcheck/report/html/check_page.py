@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcheck.report import capacity
+from kcheck.report.cluster_summary import STATES, Savings, Waste, owners, reach_of, states_text
 from kcheck.report.html import capacity_page, document
 from kcheck.report.html.code import excerpt, fix_lines
 from kcheck.report.html.document import Head, Section
@@ -13,7 +14,6 @@ from kcheck.report.limit import age_lines
 from kcheck.report.places import by_name, fingerprints
 from kcheck.report.rule import CLASSES, url
 from kcheck.report.text import ALSO, closing, judged_lines, other_objects, related_code, sorted_checks
-from kcheck.report.verdict import STATES, Savings, Waste, owners, reach_of, states_text
 from kcheck.scale import money, walls
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.units import counted, some

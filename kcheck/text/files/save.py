@@ -281,7 +281,7 @@ def diff(file: File) -> Diff:
     path = display_path(system.real_path(file.real))  # without the links on the way, beyond which git changes nothing
     before = file.old.decode("utf-8", "surrogateescape").split("\n")
     after = file.new.decode("utf-8", "surrogateescape").split("\n")
-    found = list(unified_diff(list(_lines(before)), list(_lines(after)), lineterm="\n"))
+    found = list(unified_diff(list(_with_newlines(before)), list(_with_newlines(after)), lineterm="\n"))
     if not found:
         return Diff("", exact=True)
     wanted = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found[2:]]
@@ -291,7 +291,7 @@ def diff(file: File) -> Diff:
     return Diff("".join((f"--- {old}\n", f"+++ {new}\n", *shown)), exact=shown == wanted)
 
 
-def _lines(parts: list[str]) -> Iterator[str]:
+def _with_newlines(parts: list[str]) -> Iterator[str]:
     """Yield the lines with their newline; as for git, only a newline ends a line."""
     yield from (part + "\n" for part in parts[:-1])
     if parts[-1]:

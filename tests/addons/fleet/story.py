@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from kcheck.addons.fleet import results
+from kcheck.addons.fleet import storage
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import CHECKED, FAILED, PARTLY, Kept, Outcome
-from kcheck.addons.fleet.results import columns
 from kcheck.addons.fleet.run import Ended
+from kcheck.addons.fleet.storage import columns
 from kcheck.addons.fleet.tables import (
     TABLES,
     ClusterRow,
@@ -66,7 +66,7 @@ def run_row(run: str, ended: Sequence[Ended] = ()) -> RunRow:
 
 
 def write(folder: Path, run: str, found: Sequence[Ended], shared: Iterable[SharedRow] = ()) -> None:
-    results.write(str(folder), run_row(run, found), found, Kept(str(folder)), shared)
+    storage.write(str(folder), run_row(run, found), found, Kept(str(folder)), shared)
 
 
 def cluster(name: str, *sizes: int, **more: object) -> ClusterRow:

@@ -25,9 +25,9 @@ PLAIN = "from kcheck.commands.cli import main; main()"
 
 CHECKED = """
 import json
-from kcheck.addons.fleet.preload import warm
+from kcheck.addons.fleet.preload import check_examples
 print(json.dumps({
-    cloud: (one.status, [row.cloud for row in one.rows.clusters], len(one.rows.findings)) for cloud, one in warm().items()
+    cloud: (one.status, [row.cloud for row in one.rows.clusters], len(one.rows.findings)) for cloud, one in check_examples().items()
 }))
 """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kcheck.addons.fleet.database import Answer, as_json, opened
-from kcheck.addons.fleet.results import columns
+from kcheck.addons.fleet.storage import columns
 from kcheck.addons.fleet.tables import TABLES, VERSION
 from tests.addons.fleet import story
 from tests.output_schemas import check_all_fields

@@ -14,7 +14,7 @@ from kcheck.addons.fleet.database import QUESTIONS
 from kcheck.addons.fleet.outcomes import FAILED, Kept
 from kcheck.addons.fleet.tables import TABLES, ClusterRow, Rows
 from kcheck.commands.cli import cli
-from kcheck.report.verdict import states_text
+from kcheck.report.cluster_summary import states_text
 from tests.addons.fleet import story
 from tests.report.page import Page
 from tests.whole.test_examples import golden

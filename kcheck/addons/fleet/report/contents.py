@@ -7,8 +7,8 @@ from functools import partial
 from kcheck.addons.fleet.report.layout import Part, Report, dollars, hours, number, repositories, table, time
 from kcheck.addons.fleet.report.numbers import Numbers, Row, asked, own
 from kcheck.config.numbers import profiles
+from kcheck.report.cluster_summary import states_text
 from kcheck.report.html.document import Number
-from kcheck.report.verdict import states_text
 from kcheck.text.units import counted, listed
 
 _MOST_SLOW, _MOST_NOTES, _MOST_RUNS = 5, 5, 12

@@ -11,7 +11,7 @@ from kcheck.text.values import known
 
 MOST = 10
 """Items of a list."""
-_LITTLE = 0.01
+_NEGLIGIBLE_SHARE = 0.01
 """Share of GPU-hours below which missing measurements are not mentioned."""
 _FLAG = "--metric-labels-allowlist"
 
@@ -150,7 +150,7 @@ def _lacks(bill: Bill) -> Iterator[str]:
     total = bill.total.amounts
     asked = bill.requested.amounts.gpu_hours
     seen = total.gpu_busy + bill.requested.amounts.gpu_idle
-    if asked - seen > _LITTLE * asked:
+    if asked - seen > _NEGLIGIBLE_SHARE * asked:
         yield f"the use of {percent(1 - seen / asked)} of the requested GPU-hours; they count as paid, not as idle"
     yield from (f"{one.what}: {one.why}" for one in bill.joined.recording.lacks)
 

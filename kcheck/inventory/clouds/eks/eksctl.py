@@ -78,8 +78,8 @@ class _Config:
             serverless=addon_settings.serverless(
                 [Fields(CLOUD, f"{KIND}.fargate", one) for one in blocks_below(self.record, "fargateProfiles")]
             ),
-            outbound_type=Known("nat" if self._private() else model.NODE_ADDRESSES, self.origin),
-            outbound_ips=self._gateways() if self._private() else model.NOTHING,
+            outbound_type=Known("nat" if self._may_be_private() else model.NODE_ADDRESSES, self.origin),
+            outbound_ips=self._gateways() if self._may_be_private() else model.NOTHING,
             cni=settings,
             pods_take_addresses=inside,
             dns_replicas=addon_settings.dns_replicas(self._addons("coredns"), self.place),
@@ -94,7 +94,7 @@ class _Config:
         addons = [Fields(CLOUD, f"{KIND}.addon", one) for one in blocks_below(self.record, "addons")]
         return [addon for addon in addons if known(addon.text("name")) == name]
 
-    def _private(self) -> bool:
+    def _may_be_private(self) -> bool:
         """Whether any group lacks public addresses."""
         return any(known(group.flag("private")) is not False for group in self.groups.values())
 

@@ -9,7 +9,7 @@ from kcheck import model
 from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import registry
-from kcheck.inventory.clouds.reader import gpu_of, gpus_of, taints_of
+from kcheck.inventory.clouds.reader import gpu_of, least_gpus_of, taints_of
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
 from kcheck.model.pools import surge_of
@@ -232,7 +232,7 @@ def machine_of(kind: Value[str], origin: Origin, cloud: str = "") -> model.Machi
     if cloud in ("", CLOUD) and not owners:
         return model.Machine(types, Unknown("whether its machines have GPUs is not known", origin))
     cloud = cloud or owners[0]
-    gpus = gpus_of(cloud, types)
+    gpus = least_gpus_of(cloud, types)
     return model.Machine(types, mapped(gpus, bool) if cloud == CLOUD else gpu_of(cloud, types), gpus)
 
 

@@ -24,7 +24,7 @@ _ONLY_OLD = frozenset({"tags", "vars", "triggers"})
 """Names of which no block exists any more, so that a file with one is old."""
 
 
-def modern(data: bytes) -> bytes | None:
+def rewrite_old_syntax(data: bytes) -> bytes | None:
     """Rewrite old code in today's syntax at the same offsets; else None."""
     result = bytearray(data)
     opened: list[int] = []

@@ -135,7 +135,7 @@ def _of_expression(expression: nodes.Expression, span: Span, *, whole: bool = Tr
 
 
 def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
-    from kcheck.text.syntax import names
+    from kcheck.text.syntax import key_paths
 
     source = text.span.source
     if isinstance(text, nodes.Template):
@@ -145,4 +145,4 @@ def _of_text(text: nodes.Template | nodes.Literal, span: Span) -> Iterator[str]:
         pieces = (Piece(source.span(begin, end).text, source.span(begin, end)),)
     else:
         return
-    yield from names.in_text(pieces, span)
+    yield from key_paths.in_text(pieces, span)

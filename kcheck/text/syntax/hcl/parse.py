@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.syntax.hcl.hcl1 import modern
+from kcheck.text.syntax.hcl.hcl1 import rewrite_old_syntax
 from kcheck.text.syntax.hcl.template import EscapeError, Kind, decoded, gaps_in, unescape
 from kcheck.text.syntax.hcl.trees import body_of, is_dotted, is_legacy, parsed, problem_in, too_long
 from kcheck.text.text import BOM, Problem, Source, Span, not_text
@@ -84,7 +84,7 @@ def _pieces(source: Source, body: nodes.Body) -> tuple[tuple[Problem, ...], bool
     for begin, end in itertools.pairwise(cuts):
         piece = data[begin:end]
         root = parsed(piece)
-        rewritten = modern(piece) if root.has_error else None
+        rewritten = rewrite_old_syntax(piece) if root.has_error else None
         if rewritten is not None:
             again = parsed(rewritten)
             root, old = (root, old) if again.has_error else (again, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kcheck.text.syntax import names, yaml
+from kcheck.text.syntax import key_paths, yaml
 from kcheck.text.text import Source
 
 MERGED = "a: &a {x: 1}\nb: {<<: *a}\nc: {<<: *a, y: 2}\n"
@@ -29,7 +29,7 @@ def test_anchor_uses_are_counted_through_aliases_and_merges(
     (document,) = yaml.documents(Source("a.yaml", text.encode()))
     node = yaml.get(document.root, *path)
     assert node is not None
-    assert names.uses(node.span, key) == expected
+    assert key_paths.uses(node.span, key) == expected
 
 
 def test_many_findings_of_a_file_count_its_nodes_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,5 +45,5 @@ def test_many_findings_of_a_file_count_its_nodes_once(monkeypatch: pytest.Monkey
     (document,) = yaml.documents(Source("a.yaml", text.encode()))
     monkeypatch.setattr(yaml, "entries", counted)
     places = [yaml.get(document.root, f"a{i}", "x") for i in range(size)]
-    assert [names.uses(place.span) for place in places if place] == [(f"a{i}", 2) for i in range(size)]
+    assert [key_paths.uses(place.span) for place in places if place] == [(f"a{i}", 2) for i in range(size)]
     assert asked < 10 * size

@@ -53,7 +53,7 @@ _TYPES: dict[object, str] = {
 
 
 @contextlib.contextmanager
-def of_one_run(folder: str) -> Iterator[str]:
+def locked_run(folder: str) -> Iterator[str]:
     """Make and lock the folder of one run, with a unique id.
 
     Raises ResultsError if another run is going on there, or there can be no tables.

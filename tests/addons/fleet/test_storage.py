@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcheck.addons.fleet import results
+from kcheck.addons.fleet import storage
 from kcheck.addons.fleet.database import ResultsError, opened
 from kcheck.addons.fleet.outcomes import Kept
-from kcheck.addons.fleet.results import columns, locked
+from kcheck.addons.fleet.storage import columns, locked
 from kcheck.addons.fleet.tables import TABLES, Rows, SharedRow
 from kcheck.commands.cli import cli
 from kcheck.report.page import SOURCE
@@ -89,7 +89,7 @@ def test_rows_are_read_back_unchanged(tmp_path: Path) -> None:
         revision="f" * 40,
         seconds=1.25,
     )
-    results.write(str(tmp_path), story.run_row(FIRST, [one]), [one], kept, [shared])
+    storage.write(str(tmp_path), story.run_row(FIRST, [one]), [one], kept, [shared])
     with opened(str(tmp_path)) as tables:
         for table, row, before in (("clusters", cluster, (FIRST, "a/b")), ("shared_limits", shared, (FIRST,))):
             found = tables.execute(f"FROM {table}").fetchone()
@@ -126,7 +126,7 @@ def test_a_lost_outcome_counts_as_a_failure(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a", rows=Rows(findings=[story.OLD]))
     shutil.rmtree(tmp_path / "outcomes")
-    results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
+    storage.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     assert asked(tmp_path, "SELECT status, reason, errors FROM repositories") == [
         ("failed", "what was found can no longer be read", 0)
     ]
@@ -146,7 +146,7 @@ def test_text_is_read_back_unharmed(texts: list[str], name: str, tmp_path_factor
     kept = Kept(str(folder))
     rows = Rows(findings=[story.finding("a", "info", message=text, clusters=texts) for text in texts])
     one = story.ended(kept, name, owner=texts[0], rows=rows)
-    results.write(str(folder), story.run_row(FIRST), [one], kept)
+    storage.write(str(folder), story.run_row(FIRST), [one], kept)
     assert asked(folder, "SELECT repository, message, clusters FROM findings") == [
         (name, text, texts) for text in texts
     ]
@@ -156,14 +156,14 @@ def test_text_is_read_back_unharmed(texts: list[str], name: str, tmp_path_factor
 def test_very_long_text_is_read_back(tmp_path: Path) -> None:
     kept, text = Kept(str(tmp_path)), "\u00e9\0" * (13 << 20)
     one = story.ended(kept, "a", rows=Rows(findings=[story.finding("a", "info", message=text)]))
-    results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
+    storage.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     assert asked(tmp_path, "SELECT message FROM findings") == [(text,)]
 
 
 def test_a_name_that_is_not_unicode_is_escaped_in_all_tables(tmp_path: Path) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a\udcff", folder="/a\udcff", rows=Rows([story.cluster("a")]))
-    results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
+    storage.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     sql = "SELECT r.repository, r.path, c.name FROM repositories AS r JOIN clusters AS c USING (run, repository)"
     assert asked(tmp_path, sql) == [("a\\udcff", "/a\\udcff", "a")]
 
@@ -176,7 +176,7 @@ def test_a_number_that_is_too_large_becomes_null_and_the_row_stays(
 ) -> None:
     kept = Kept(str(tmp_path))
     one = story.ended(kept, "a", rows=Rows([story.cluster("a", 7, number), story.cluster("b", 7, 8)]))
-    results.write(str(tmp_path), story.run_row(FIRST), [one], kept)
+    storage.write(str(tmp_path), story.run_row(FIRST), [one], kept)
     assert asked(tmp_path, "SELECT name, target FROM clusters ORDER BY name") == [("a", found), ("b", 8)]
 
 
@@ -231,7 +231,7 @@ def test_a_killed_writer_leaves_old_results_and_the_next_run_repairs_them(tmp_pa
     code = [sys.executable, "-c", WRITER, str(tmp_path), str(moment)]
     assert subprocess.run(code, check=False, cwd=ROOT).returncode == 9
     assert counts(tmp_path) in ({FIRST: each, SECOND: each}, {FIRST: each, SECOND: each, THIRD: each})
-    ended = results.runs(str(tmp_path))
+    ended = storage.runs(str(tmp_path))
     assert ended in ([FIRST, SECOND], [FIRST, SECOND, THIRD])
     after = "20261130T060000Z"
     story.write(tmp_path, after, [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)])
@@ -242,16 +242,16 @@ def test_a_killed_writer_leaves_old_results_and_the_next_run_repairs_them(tmp_pa
 
 def test_two_runs_of_one_second_have_ids_in_order(tmp_path: Path) -> None:
     now = datetime.datetime(2026, 11, 9, 6, 0, 0, tzinfo=datetime.UTC)
-    assert results.run_id(str(tmp_path), now) == FIRST
+    assert storage.run_id(str(tmp_path), now) == FIRST
     for wanted in (FIRST, "20261109T060001Z", "20261109T060002Z"):
-        assert results.run_id(str(tmp_path), now) == wanted
+        assert storage.run_id(str(tmp_path), now) == wanted
         story.write(tmp_path, wanted, [])
     assert (
-        results.run_id(str(tmp_path), now - datetime.timedelta(days=900)) == "20261109T060003Z"
+        storage.run_id(str(tmp_path), now - datetime.timedelta(days=900)) == "20261109T060003Z"
     )  # a clock that was set back
 
 
-HOLDER = "import sys; from kcheck.addons.fleet.results import locked\nwith locked(sys.argv[1]): print(flush=True); sys.stdin.read()"
+HOLDER = "import sys; from kcheck.addons.fleet.storage import locked\nwith locked(sys.argv[1]): print(flush=True); sys.stdin.read()"
 
 
 def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_second_run_is_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path)
 def test_only_the_newest_runs_are_kept(tmp_path: Path) -> None:
     for run in (FIRST, SECOND, THIRD):
         ended = [story.ended(Kept(str(tmp_path)), "a", rows=story.SERVING)]
-        results.write(str(tmp_path), story.run_row(run), ended, Kept(str(tmp_path)), keep=2)
+        storage.write(str(tmp_path), story.run_row(run), ended, Kept(str(tmp_path)), keep=2)
     assert list(counts(tmp_path)) == [SECOND, THIRD]
     assert files(tmp_path) == {
         "fleet.duckdb", *(f"parquet/{table}/{run}.parquet" for table in TABLES for run in (SECOND, THIRD))
@@ -322,7 +322,7 @@ def test_a_parquet_file_that_cannot_be_read_is_named(folder: Path) -> None:
     (folder / "fleet.duckdb").unlink()
     with pytest.raises(ResultsError, match=f"the tables cannot be written: .*parquet/limits/{FIRST}.parquet"):
         story.write(folder, "20261130T060000Z", [])
-    assert results.runs(str(folder)) == [FIRST, SECOND, THIRD, "20261130T060000Z"]
+    assert storage.runs(str(folder)) == [FIRST, SECOND, THIRD, "20261130T060000Z"]
 
 
 def test_a_run_whose_files_were_deleted_is_gone_from_the_database(folder: Path) -> None:
