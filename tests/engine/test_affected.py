@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -184,7 +185,6 @@ def test_the_hook_reports_findings_that_a_commit_can_change(
     }
     jobs = {f"jobs/{i}.yaml": job(i) for i in range(2)}
     write({**files, **jobs, "jobs/2.yaml": job(2, kind="DaemonSet"), "kcheck.yaml": SETTINGS})
-    result = CliRunner().invoke(cli, ["check", "--hook", "--format", "concise", "--", *changed])
-    paths = {line.partition(":")[0] for line in result.output.splitlines() if re.match(r"[\w/.]+:\d+:\d+: ", line)}
-    assert paths == found
+    result = CliRunner().invoke(cli, ["check", "--hook", "--output-file", "json=found.json", "--", *changed])
+    assert {one["path"] for one in json.loads(Path("found.json").read_text())["findings"]} == found
     assert judged in result.output

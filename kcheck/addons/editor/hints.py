@@ -166,7 +166,7 @@ def _of_pools(fields: list[Fact], name: str) -> list[NodePool]:
 def _pool_size(pools: list[NodePool], span: Span) -> Hint | None:
     """Return a hint at the nodes of a pool sized per zone; None for others."""
     most = known(pools[0].size.max_nodes) if len(pools) == 1 else None
-    times = known(pools[0].size.times) or 1
+    times = 1 if most is None else known(pools[0].size.times) or 1
     if most is None or times < 2:
         return None
     tooltip = f"{as_code(thing_name(pools[0]))}: {most // times:,} in each of {counted(times, 'zone')} = {most:,}"

@@ -65,7 +65,7 @@ def blocks(result: Result) -> list[str]:
 
 def test_ranges_of_one_list_do_not_take_each_others_blocks(run: Check) -> None:
     private = '"10.0.0.0/24", "10.0.1.0/24", "10.0.2.0/24"'
-    assert blocks(run(private, 300)) == ["10.0.128.0/18", "10.0.192.0/18", "10.0.0.0/18"]
+    assert blocks(run(private, 300)) == []  # AWS refuses a range over one that the same apply destroys later
     assert blocks(run(private, 30)) == ["10.0.8.0/21", "10.0.16.0/21", "10.0.24.0/21"]  # there is room beside them
 
 
