@@ -135,7 +135,7 @@ class Project:
         return find_walls(cluster, self.world)
 
     def check(self, *, info: bool = False, tell: Callable[[str], None] = deadline.no_progress) -> Report:
-        """Run the rules; `info` adds that severity; `tell` receives progress."""
+        """Run the rules, with info findings if `info`; report progress to `tell`."""
         self.tell = tell
         try:
             read = self._linter

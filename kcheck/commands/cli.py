@@ -168,7 +168,7 @@ _ESCAPED = "kcheck.escaped"
 
 
 def _escape_unprintable_letters() -> None:
-    """Print characters that the output encoding lacks as escapes that JSON has too."""
+    """Escape characters the output encoding cannot print."""
     codecs.register_error(_ESCAPED, _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -381,7 +381,7 @@ def tell_bugs(result: Result) -> None:
 
 
 def tell_renamed(names: Mapping[str, str]) -> None:
-    """Print names of today beside the former names of rules that were given."""
+    """Print the current names of renamed rules."""
     for old, now in names.items():
         printing.note(f"kcheck: rule {old} is `{now}` now")
 

@@ -55,7 +55,7 @@ class Type(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Kind in plain English."""
+        """Name of the type for messages."""
         if self.kind in ("list", "map"):
             return f"a {self.kind}"
         return _CALLED.get(self.kind, f"a {self.subject}" if self.kind == "record" else self.kind)

@@ -45,7 +45,7 @@ class NotJudged(Struct, frozen=True):
 
 
 class Judged(Struct):
-    """Numbers of judged clusters, pools and workloads, and what was not judged.
+    """Coverage of a run: counts of judged objects, and missing inputs.
 
     A cluster is judged when its pools and its number of nodes are known, a pool when its size is. `inputs` are missing,
     most wanted first; `skipped` was not read. `environments` were found beside root modules. `usage` says which

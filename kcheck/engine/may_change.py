@@ -192,7 +192,7 @@ def _above(span: Span, key: str) -> str:
 
 
 def _commented(change: Change) -> str:
-    """Return the comment that explains a value or its absence; empty without one."""
+    """Explain why a deliberate value is not fixed; empty if it is not."""
     missing, span, why = change.origin.missing, change.origin.written, ""
     if missing is not None:
         off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"

@@ -136,7 +136,7 @@ class Rule(Struct, frozen=True):
         return _documentation(self.path)
 
     def entries(self) -> dict[str, ProfileValue | None]:
-        """Return the sources: numbers of the profiles, and web addresses with None."""
+        """Map the rule's sources to numbers of the profiles; URLs map to None."""
         return {name: entry for source in self.sources for name, entry in source_entries(source).items()}
 
 

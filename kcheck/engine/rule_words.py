@@ -199,7 +199,7 @@ def result_type(text: str, subject: str, each: str = "") -> Type:
 
 
 def _check(one: Text, subject: str) -> tuple[Type, Checker]:
-    """Infer the type of an expression or a place, and its mistakes."""
+    """Check an expression or place; return its type and the checker."""
     names = roots(subject)
     if one.each:
         element = _check(Text((), one.each, "records"), subject)[0].of

@@ -35,7 +35,7 @@ class Share(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """Priority class."""
+    """Priority class of a tier of jobs."""
 
     name: str
     number: int

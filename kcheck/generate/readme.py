@@ -156,7 +156,7 @@ class Start(NamedTuple):
 
 
 class StartPrice(NamedTuple):
-    """Job of `work` minutes: as a whole, by pod, on a quarter of the nodes."""
+    """Start costs of a job: as a gang, by pod, on a quarter of the nodes."""
 
     work: int
     whole: Start

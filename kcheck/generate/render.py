@@ -60,7 +60,7 @@ def _template(name: str) -> str | None:
 
 
 def _numbered(text: str) -> str:
-    """Number steps that all begin with `1.`."""
+    """Renumber list items that are all written as `1.`."""
     numbers = count(1)
     return re.sub(r"(?m)^1\. ", lambda _: f"{next(numbers)}. ", text)
 

@@ -25,7 +25,7 @@ _EVENTS_MEMBERS = ("events-1", "events-2", "events-3")
 
 
 class Control(NamedTuple):
-    """Control plane machines, each with an API server and etcd; GB."""
+    """Control plane machines with API server and etcd; sizes in GB."""
 
     nodes: int
     vcpus: int

@@ -112,7 +112,7 @@ def _continues(line: str, indent: str) -> bool:
 
 
 def _of_flags(pieces: tuple[Piece, ...]) -> Iterator[Object]:
-    """Yield the configuration given by `kubeadm init` flags."""
+    """Yield the configuration that `kubeadm init` flags stand for, if any."""
     text = _plain(pieces)
     for command in _INIT.finditer(text):
         flags = {flag[1]: command.start() + flag.start(2) for flag in _FLAG.finditer(command[0])}

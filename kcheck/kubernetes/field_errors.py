@@ -134,7 +134,7 @@ class _Walk:
         return (*path, close[0]) if close else ()
 
     def _types_along(self, path: tuple[str, ...]) -> Iterator[str]:
-        """Yield the types of an object's parts along a path, from the top."""
+        """Yield the type that contains each step of a path, outermost first."""
         type_ = self._type
         for step in path:
             yield type_

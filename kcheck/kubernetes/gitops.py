@@ -44,7 +44,7 @@ def syncs(objects: Iterable[Object], top: Callable[[Source], str]) -> Iterator[S
 
 
 def _paths(item: Object, spec: yaml.Node | None) -> Iterator[str]:
-    """Yield the folders that Argo CD applies; patterns for generators."""
+    """Yield the folders of an Argo CD object, or patterns of its generators."""
     found = [(yaml.text(source, "path"), source) for source in helm_releases.sources_of(spec)]
     if any(_WHOLE.fullmatch(path) for path, _ in found):
         nodes = yaml.walk(yaml.get(item.root, "spec", "generators"))

@@ -35,7 +35,7 @@ Overlay: TypeAlias = "dict[str | int, Overlay | yaml.Target]"
 
 
 class Release(Struct, frozen=True, eq=False, dict=True):
-    """A release: its chart without repository and version, and its values.
+    """A Helm release: chart name without repository, version, and values.
 
     `sets` are single values by path, which override `trees`; later trees override earlier ones. `gap` says why values
     may be missing. `folder` is that of a chart in the tree, which is `rendered` if its objects are read. `whole` says
@@ -147,7 +147,7 @@ def _laid(tree: yaml.Target | None, overlay: Overlay) -> yaml.Target:
 
 
 def path_of(name: str) -> Path:
-    r"""Parse the steps of `a.b\.c[0]`."""
+    r"""Parse a key of `--set` into steps, such as `a.b\.c[0]`."""
     steps = ((match[1], match[2]) for match in _STEP.finditer(name))
     return tuple(re.sub(r"\\(.)", r"\1", text) if text else int(number) for text, number in steps)
 

@@ -36,7 +36,7 @@ Visit: TypeAlias = "Callable[[str, yaml.Target], yaml.Target | None]"
 
 
 def set_path(mapping: yaml.Mapping, path: tuple[str, ...], value: yaml.Target) -> yaml.Mapping:
-    """Set a value at a path of a map; missing maps get the value's span."""
+    """Return a copy of the map with a value set at a path."""
     entries = yaml.entries(mapping)
     old = entries.get(path[0])
     if len(path) > 1:

@@ -43,7 +43,7 @@ class MappingRecord:
         return map(MappingRecord, inner)
 
     def names(self) -> Iterable[str]:
-        """Return the keys."""
+        """Return the keys of the mapping."""
         return yaml.entries(self.mapping)
 
     def absent(self, path: tuple[str, ...]) -> Origin:
@@ -68,7 +68,7 @@ class PairsRecord(MappingRecord):
         return Known((), Origin((self.span,)))
 
     def names(self) -> Iterable[str]:
-        """Return the names."""
+        """Return the names in the list of pairs."""
         return [yaml.text(pair, "name") for pair in self.pairs]
 
     def absent(self, path: tuple[str, ...]) -> Origin:

@@ -204,7 +204,7 @@ class Reserved(Thing, frozen=True, eq=False):
 
 
 class Subnet(Thing, frozen=True):
-    """Parse image references as a registry does.
+    """A subnet of a network.
 
     `public`: whether its machines get public addresses of their own. `held`: addresses that endpoints take or people
     assign. `blocks`: ranges reserved for the prefixes of interfaces.

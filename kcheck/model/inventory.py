@@ -79,12 +79,12 @@ class Candidates(Struct, frozen=True):
 
     @property
     def size_reason(self) -> str:
-        """Same as `reason`, where only the number of nodes matters."""
+        """Reason for rules that only need a number of nodes."""
         return f"{self.what}; set --nodes N"
 
 
 class Sync(Struct, frozen=True, eq=False):
-    """Applies folders of a repository: its name, and a pattern of real paths.
+    """A GitOps object that applies the `folders` of a repository.
 
     `heals`: whether it restores deleted objects. `where`: what it says of its clusters, which `names` may name; empty
     for its own.

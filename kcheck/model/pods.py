@@ -201,7 +201,7 @@ class PodTemplate(Thing, frozen=True):
 
 
 class Workload(Thing, frozen=True):
-    """Something that runs pods: a DaemonSet one on each node (`per_node`).
+    """A workload; `per_node` if it runs one pod on each node.
 
     `gang`: what starts its pods all or none. `completions`: pods of a Job in all. `least`: pods that a gang starts with.
     `shrinks`: whether Kueue may admit it with fewer pods. `time_zone`, `suspended`: of a CronJob. `partial`: whether it
@@ -252,7 +252,7 @@ class Workload(Thing, frozen=True):
 
 
 class Addon(Thing, frozen=True):
-    """An installed product, or one of its objects (`tree`) as evidence.
+    """An installed add-on, known from its chart or from an object (`tree`).
 
     `name` and `version` are those of its chart. `ignores_claims`: whether Karpenter adds no nodes for resource claims.
     """
@@ -294,7 +294,7 @@ class Mirror(Thing, frozen=True):
 
 
 class Service(Thing, frozen=True):
-    """A Service; `ports` of its load balancer, `addressed` if it takes one."""
+    """A Service; `addressed` if it takes an address of the Service range."""
 
     name: Value[str]
     ports: Value[int]

@@ -128,7 +128,7 @@ class Addresses(Struct, frozen=True, eq=False):
 
 
 class Market(Struct, frozen=True, eq=False):
-    """Purchase of machines.
+    """How a pool buys its machines: spot, on demand or reserved.
 
     `reservation_id`: its id, name, or the resource that makes it; unset if only its kind is given. `price_caps`: highest
     price by machine type, in dollars per hour. `on_demand`: percent of nodes that a mixed pool buys on demand, after the
@@ -172,7 +172,7 @@ class Scheduling(Struct, frozen=True, eq=False):
 
 
 class Placement(Struct, frozen=True, eq=False):
-    """Location of the nodes; `together` keeps them close."""
+    """Zones of a pool's nodes; `together` names their placement group."""
 
     zones: Value[tuple[str, ...]] = NOTHING
     location: Annotated[Value[str], "location of its cluster as written with it (GKE)"] = NOTHING

@@ -70,7 +70,7 @@ class Quota(Thing, frozen=True, eq=False):
 
 
 class Namespace(Thing, frozen=True):
-    """A namespace."""
+    """A Kubernetes namespace in the code."""
 
     name: Value[str]
     labels: Value[dict[str, str]]

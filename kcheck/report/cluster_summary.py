@@ -93,7 +93,7 @@ def _monthly(cluster: Cluster, world: World) -> int | None:
 
 
 class Savings:
-    """Waste in a cluster's run, caused by the settings in findings."""
+    """Savings in a cluster's run by fixing its findings."""
 
     def __init__(self, result: Result) -> None:
         self.world = result.world

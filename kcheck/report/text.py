@@ -46,7 +46,7 @@ def folded(report: Report) -> Report:
 
 
 def as_text(report: Report, screen: int = 0) -> Iterator[Line]:
-    """Yield the lines of `render`, for a screen of so many columns."""
+    """Yield the report's lines, for the columns of `screen`."""
     report, fixable = folded(report), report.findings
     width = screen - _MARGIN if screen else _WIDEST
     pages = _pages(report) if report.findings else {}

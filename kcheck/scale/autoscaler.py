@@ -41,7 +41,7 @@ def has_work(autoscaler: Autoscaler, world: World) -> bool:
 
 
 def by_default(autoscaler: Autoscaler, world: World) -> Value[bool]:
-    """Whether nobody chose the number of nodes."""
+    """Whether no target is set and some pool's maximum is a default."""
     cluster = known(autoscaler.cluster)
     if cluster is None or world.sizes.requested(cluster) is not None:
         return computed(autoscaler, value=False)

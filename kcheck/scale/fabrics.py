@@ -177,7 +177,7 @@ def asks(template: PodTemplate, world: World) -> Value[bool]:
 
 
 def switched_off(template: PodTemplate, world: World) -> str | None:
-    """Return the part of a command that disables the fabric; else None."""
+    """Find the argument or variable of pods that disables the fabric."""
     fabric = of_pods(template, world)
     if fabric is None:
         return None

@@ -21,7 +21,7 @@ _FLAG = regex(
 
 
 def gang(workload: Workload, world: World) -> Value[str]:
-    """Return what starts the pods of a job together."""
+    """Name the gang scheduler of a job; Unset without one."""
     if not isinstance(workload.gang, Unset):
         return workload.gang
     if queued_by_default(workload, world):

@@ -126,7 +126,7 @@ class Leg(Struct, frozen=True, dict=True):
 
     @cached_property
     def alike(self) -> dict[int, list[int]]:
-        """Pools by weight, counted together."""
+        """Map each weight to the indexes of its pools."""
         return grouped(range(len(self.weights)), lambda i: self.weights[i])
 
     def sizes(self, added: int) -> list[int]:
@@ -287,7 +287,7 @@ class Trial(Struct, frozen=True):
 
     @property
     def kindest(self) -> list[int]:
-        """Pools in the order of growth that reaches the limit last."""
+        """Indexes of pools, the smallest demand per node first."""
         return sorted(range(len(self.weights)), key=lambda i: self.weights[i])
 
     def fits(self, growth: Growth, nodes: int, test: Callable[[list[int]], bool], sign: int) -> bool:

@@ -54,7 +54,7 @@ _FITS = Fit(fits=True)
 
 
 def fit(template: PodTemplate, pool: NodePool, taken: Taken = NOTHING_TAKEN, slots: Amount | None = None) -> Fit:
-    """Check whether pods can run on a pool beside DaemonSets (`taken`)."""
+    """Return whether pods fit a pool beside its DaemonSets, and why not."""
     return _verdict(requirements(template, pool, taken, slots))
 
 

@@ -159,7 +159,7 @@ def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:
-    """Return the size to write: the biggest job exactly, or a round number."""
+    """Return the pool size to write: the largest job's, or a round number."""
     _, least = or_none(biggest_job)(pool, world) or (None, 0)
 
     def written(nodes: int) -> int:

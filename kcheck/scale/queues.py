@@ -204,7 +204,7 @@ def stopped_by_queue(workload: Workload, world: World) -> bool:
 
 
 def admitting_queue(job: Workload, world: World) -> Queue | None:
-    """Find the queue with quota that a job waits in."""
+    """Find the ClusterQueue or Volcano queue that admits a job."""
     near, name = by_kind_and_name(world.deployed.scope(job), world), known(job.queue)
     if equals(job.queue_system, "volcano"):
         return next(iter(near.get(("Queue", name), ())), None)

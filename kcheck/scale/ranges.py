@@ -183,7 +183,7 @@ def _renumbered(
 
 
 def _newbits(subnet: Subnet) -> int | None:
-    """Return the new bits of a subnet's `cidrsubnet` call, if they are a literal."""
+    """Return the literal `newbits` of a subnet's `cidrsubnet` call, else None."""
     cidr = subnet.cidr
     if not isinstance(cidr, Subnetwork):
         return None

@@ -13,7 +13,7 @@ from kcheck.text.values import Answer, Datum, DatumValue, Either, Key, Known, Pa
 
 
 def attribute(target: Datum, name: str) -> Datum:
-    """Evaluate `target.name`. Raises EvaluationError if there is none."""
+    """Evaluate `target.name`, or raise EvaluationError for a missing attribute."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: attribute(branch, name))
@@ -78,7 +78,7 @@ def _one_of(target: Partial, found: list[Datum]) -> Datum:
 
 
 def index(target: Datum, key: Datum) -> Datum:
-    """Evaluate `target[key]`. Raises EvaluationError if there is none."""
+    """Evaluate `target[key]`, or raise EvaluationError for an invalid index."""
     if isinstance(target, Unknown):
         if isinstance(target, Either):
             return each_branch(target, lambda branch: index(branch, key))

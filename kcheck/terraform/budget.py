@@ -106,7 +106,7 @@ class Budget:
         self.seen.add(name)
 
     def copy(self, copies: int, steps: int) -> None:
-        """Deduct the cost of a block's copies, each of so many `steps`."""
+        """Deduct `steps` for each copy of a block."""
         self.spend(min(copies, self.copies + 1) * steps)
         if copies - 1 > self.copies:
             raise BudgetError(f"this root module has more than {COPIES:,} copies of blocks")

@@ -127,7 +127,7 @@ def _preferred(types: list[Type]) -> Type | None:
 
 
 def _compare(a: Type, b: Type) -> int:
-    """Return below 0 if `a` is the more general type, above 0 if `b` is."""
+    """Return below 0 if unification prefers type `a`, above 0 if `b`."""
     if a == b:
         return 0
     if DYNAMIC in (a, b):

@@ -20,7 +20,7 @@ class DeadlineError(BaseException):
 
 
 class CancelledError(BaseException):
-    """The run was cancelled. Not an Exception either."""
+    """The run was cancelled; not an Exception, so that none handles it."""
 
 
 class _State:
@@ -70,7 +70,7 @@ def check() -> None:
 
 
 def no_progress(text: str) -> None:
-    """Report no progress."""
+    """Ignore progress messages."""
 
 
 def each(units: Collection[T], what: str, tell: Tell) -> Iterator[T]:

@@ -214,7 +214,7 @@ def test_whole_numbers_may_be_written_with_a_decimal_point(write: Write) -> None
 
 
 @pytest.mark.parametrize("price", ["inf", "nan", "+inf"])
-def test_infinite_toml_numbers_are_refused(price: str, write: Write) -> None:
+def test_nan_and_infinite_toml_numbers_are_refused(price: str, write: Write) -> None:
     write({"pyproject.toml": f"[tool.kcheck]\nprice = {price}\n"})
     with pytest.raises(ConfigError, match="is not a number"):
         settings.load(["."])

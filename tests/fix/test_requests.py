@@ -240,7 +240,7 @@ def test_a_spark_executor_gets_a_core_request_and_keeps_its_cores(write: Write) 
 
 
 @pytest.mark.parametrize("driver", ["", "     memory: 8g\n", "     memory: 8192\n"])
-def test_the_heap_of_spark_is_not_changed_as_a_request(driver: str, write: Write) -> None:
+def test_the_heap_of_spark_is_left_alone(driver: str, write: Write) -> None:
     outcome = fixed(write, {"job.yaml": SPARK + driver})
     (left,) = outcome.remaining
     assert left.help.startswith("memory is the heap, spelt like 3g, to which Spark adds memoryOverhead; ")

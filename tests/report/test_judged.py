@@ -245,7 +245,7 @@ module "eks" {
 """
 
 
-def test_an_unread_file_is_reported_in_an_irrelevant_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_only_an_encrypted_manifest_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with only an encrypted manifest is not a folder without anything relevant."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "job.yaml").write_bytes(b"\0GITCRYPT\0abc")

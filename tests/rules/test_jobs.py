@@ -412,7 +412,7 @@ def test_a_tpu_slice_needs_no_gang(replicas: int, told: bool, check: Check) -> N
 @pytest.mark.parametrize(
     ("mark", "told"), [("helm.sh/hook: post-install", False), ("argocd.argoproj.io/hook: Sync", False), ("a: b", True)]
 )
-def test_hook_jobs_deleted_by_their_tool_are_not_reported(mark: str, told: bool, check: Check) -> None:
+def test_only_jobs_that_are_no_hooks_need_a_ttl(mark: str, told: bool, check: Check) -> None:
     text = NVIDIA.replace("  generateName", f"  annotations: {{{mark}}}\n  generateName")
     assert ("job-never-cleaned" in found(check({"job.yaml": text}))) == told
 

@@ -217,7 +217,9 @@ def test_a_class_that_never_preempts_causes_no_preemption_finding(check: Check) 
 
 
 @pytest.mark.parametrize(("folder", "severity"), [("a", "error"), ("b", "warning")])
-def test_default_classes_in_two_overlays_are_a_warning(folder: str, severity: str, check: Check) -> None:
+def test_two_default_classes_are_an_error_in_one_overlay_else_a_warning(
+    folder: str, severity: str, check: Check
+) -> None:
     one, two = (CLASS.format(name=name, value=1, more="globalDefault: true\n") for name in ("one", "two"))
     files = {"main.tf": POOL.format(taint="nvidia.com/gpu"), "a/one.yaml": one, f"{folder}/two.yaml": two}
     assert found(check(files))["two-default-priorities"] == severity

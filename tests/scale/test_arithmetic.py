@@ -114,7 +114,7 @@ def test_the_full_node_count_fits_and_one_more_step_does_not(pools: list[Demand]
         (Surge(percent=33, least=6, most=100), 1000, 100),
     ],
 )
-def test_surge_nodes_are_rounded_up(surge: Surge, nodes: int, expected: int) -> None:
+def test_surge_nodes_are_rounded_up_and_bounded(surge: Surge, nodes: int, expected: int) -> None:
     assert growing.surge_nodes(surge, nodes) == expected
 
 

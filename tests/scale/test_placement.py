@@ -325,7 +325,7 @@ data:
 
 
 @pytest.mark.parametrize(("mode", "fits"), [("default", True), ("cgpu", False), ("disabled", None)])
-def test_ack_offers_whole_or_shared_gpus(mode: str, *, fits: bool | None, read: Read) -> None:
+def test_a_pod_with_a_whole_gpu_fits_by_the_scheduling_mode_of_ack(mode: str, *, fits: bool | None, read: Read) -> None:
     code = ACK.format(spot="NoSpot", taint="dedicated").replace(
         '"pool"\n    value = "gpu"', f'"ack.node.gpu.schedule"\n    value = "{mode}"'
     )

@@ -273,7 +273,7 @@ def test_pipes_and_sockets_and_dangling_links_cause_no_bug(write: Write) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-def test_a_pipe_stays_unread_after_fixes(write: Write) -> None:
+def test_fix_proposes_changes_beside_an_unread_pipe(write: Write) -> None:
     """Whatever is reported of a folder before a fix also holds afterwards."""
     code = 'resource "azurerm_kubernetes_cluster" "a" {\n  name = "a"\n  default_node_pool {\n    name = "a"\n  }\n}\n'
     write({"main.tf": code})

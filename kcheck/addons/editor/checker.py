@@ -99,7 +99,7 @@ class Earlier:
         return self._affected is not None
 
     def decide_rest(self) -> None:
-        """Decide from now on everything that this run has not decided yet."""
+        """Stop restricting this run to affected objects."""
         self._affected = None
 
     def decide(self, checks: Checks, thing: Thing) -> Outcome:

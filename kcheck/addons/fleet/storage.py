@@ -218,7 +218,7 @@ def _write_parquet(database: DuckDBPyConnection, table: str, longest: int) -> No
 def _write_database(database: DuckDBPyConnection) -> None:
     """Make the DuckDB file of all valid Parquet files."""
     new = f"{_WORK}/{DATABASE}"
-    if not _is_copied(database, new):
+    if not _copy_earlier(database, new):
         database.execute(f"ATTACH '{new}' AS new (STORAGE_VERSION '{_STORAGE}')")
         for table in TABLES:
             own = ", ".join(f"{quoted(one.name)} {one.type}" for one in columns(table))
@@ -236,8 +236,8 @@ def _write_database(database: DuckDBPyConnection) -> None:
     save.replace(new, DATABASE)
 
 
-def _is_copied(database: DuckDBPyConnection, new: str) -> bool:
-    """Copy the earlier DuckDB file, unless it is unreadable or its columns differ."""
+def _copy_earlier(database: DuckDBPyConnection, new: str) -> bool:
+    """Copy the earlier DuckDB file; return False if it is unusable."""
     import duckdb
 
     if not os.path.isfile(DATABASE):

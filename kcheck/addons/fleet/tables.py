@@ -114,7 +114,7 @@ class LimitRow(Struct, frozen=True):
 
 
 class FindingRow(Struct, frozen=True):
-    """A finding."""
+    """A finding of a run."""
 
     fingerprint: Annotated[str, _is("what it is known by in other runs; survives moved lines and changed numbers")]
     rule: Annotated[str, _is("the rule that found it")]

@@ -210,7 +210,7 @@ class Fields:
         return replace(value, branches=tuple(typed)) if None in (one.value for one in options) else agreed(value, found)
 
     def _absent(self, record: Record, path: tuple[str, ...], since: Mapping[str, str]) -> Unset:
-        """Return an unset field, impossible to set if the provider may lack it."""
+        """Return an unset field, with the reason if the provider may lack it."""
         origin, name, oldest = record.absent(path), path[-1], profiles.oldest(self._cloud).get(self._provider)
         first, why = since.get(name), ""
         if first is not None and not self._pin.reaches(first):

@@ -348,7 +348,7 @@ def _equivalents() -> _Equivalents:
 
 
 def equivalent(cloud: str, name: str, other: str) -> Equivalent | None:
-    """Find a machine type of another cloud that does the same work."""
+    """Find another cloud's machine type with the same GPUs or enough vCPUs."""
     found = machine(cloud, name)
     if found is None:
         return None

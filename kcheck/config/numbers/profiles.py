@@ -172,14 +172,14 @@ class ProfileValue(Struct, frozen=True):
 
     @property
     def number(self) -> int:
-        """Value of a whole number."""
+        """The value as an integer."""
         if not isinstance(self.value, int):
             raise TypeError(f"{self.key} is {self.value!r}, no number")
         return self.value
 
     @property
     def text(self) -> str:
-        """Value of a text."""
+        """The value as a text."""
         if not isinstance(self.value, str):
             raise TypeError(f"{self.key} is {self.value!r}, not a string")
         return self.value
@@ -214,7 +214,7 @@ def row(line: str) -> dict[str, str]:
 
 @cache
 def limits(cloud: str) -> dict[str, ProfileValue]:
-    """Return the limits of a cloud by `group.name`, with those of all clouds."""
+    """Map `group.name` to the limits of a cloud and those of every cloud."""
     own = _entries(cloud, "limits") | _quotas(cloud) if cloud != "any" else {}
     return _entries("any", "limits") | own
 

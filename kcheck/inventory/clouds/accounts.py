@@ -37,7 +37,7 @@ def provider(reader: Reader, instance: Instance) -> Fields | None:
 
 
 def first(place: Span, why: str, *values: Value[str]) -> Value[str]:
-    """Return the first value Unknown or not empty, else Unknown by `why`."""
+    """Return the first Unknown or non-empty value, else Unknown(`why`)."""
     for value in values:
         if isinstance(value, Unknown) or (isinstance(value, Known) and value.value):
             return value

@@ -334,7 +334,7 @@ def taints_of(record: Record, kind: str) -> Value[tuple[str, ...]]:
 
 
 def taint_form(record: Record, kind: str) -> str:
-    """Return how to write a first taint: as an `item` or a `member`."""
+    """Return `member` if taints come from a map, else `item`."""
     made = record.made_from(kind) if isinstance(record, BlockRecord) else None
     return "member" if made is not None and isinstance(known(made), dict) else "item"
 

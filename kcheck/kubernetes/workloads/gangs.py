@@ -69,7 +69,7 @@ def queue(
 
 
 def _without_label(root: yaml.Target, path: tuple[str, ...], place: Origin) -> Unset:
-    """Return an absent queue label, with its span."""
+    """Return Unset with the place where a queue label would be written."""
     return absent(root, *path, KUEUE) if path else Unset(place)
 
 
@@ -124,7 +124,7 @@ def gang(
     item: Object, kind: str, own: tuple[Value[dict[str, str]], ...], found: tuple[PodTemplate, ...], system: Value[str],
     native: Native,
 ) -> Value[str]:  # fmt: skip
-    """Return what starts the pods of a job together; Unset if nothing."""
+    """Name the gang scheduler of a job; Unset without one."""
     here = Origin((item.span,))
     if known(system) == "kueue":
         return Known("Kueue", here)

@@ -289,7 +289,7 @@ def _spares(item: Object, kind: str) -> Value[bool]:
 
 
 def services(item: Object) -> Iterator[Service]:
-    """Yield the Service in an object, with its ports and use of addresses."""
+    """Yield the Service in an object, and whether it takes an address."""
     if item.kind != "Service" or item.api_version != "v1":
         return
     kind, address = text(item.root, "spec", "type"), known(scalar(item.root, "spec", "clusterIP"))

@@ -127,7 +127,7 @@ class Settings(Struct, frozen=True):
 
 
 class Cloud(Struct, frozen=True):
-    """Speed of a cloud; rates are per second.
+    """Delays and rates of a cloud, per second; `interruptions` are per hour.
 
     profiles/*/simulation.yaml says what each field is; a deletion call is of a machine if `serial`, else of a batch.
     """

@@ -55,7 +55,7 @@ class Pods:
         return True
 
     def next_one(self, since: float, now: float) -> float:
-        """Return the seconds until another pod is unschedulable (loop/trigger.go)."""
+        """Return the seconds until the next pod becomes unschedulable."""
         if self.last_seen > since:
             return 0.0
         return max(0.0, self._coming[0] - now) if self._coming else NEVER

@@ -24,7 +24,7 @@ PARTS = {"start": PHASES[:4], "work": PHASES[4:5], "idle": PHASES[5:]}
 
 
 class Range(NamedTuple):
-    """Range of a number."""
+    """Smallest and largest number over several runs."""
 
     least: float
     most: float

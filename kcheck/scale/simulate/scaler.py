@@ -17,7 +17,7 @@ _FRESH, _FRESH_GPU = 2, 30
 
 
 class Step(NamedTuple):
-    """First half of a loop: duration, requested nodes, may delete or not."""
+    """Result of scaling up: duration, requests, and whether to delete next."""
 
     work: float
     asked: list[tuple[Group, int]]

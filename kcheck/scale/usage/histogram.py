@@ -20,7 +20,7 @@ _BOUNDS = [(low + high) / 2 for low, high in pairwise(_VALUES)]
 
 
 def add(into: Histogram, values: Iterable[float]) -> None:
-    """Count values; skip those without a size, such as NaN."""
+    """Add finite values of at least 0 to the histogram."""
     found = sorted([value for value in values if 0 <= value < math.inf])  # a value is found once for all near it
     low = 0
     while low < len(found):

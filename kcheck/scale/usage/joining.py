@@ -161,7 +161,7 @@ class _Code:
 
 
 def _made(workload: Workload, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the kinds that own a workload's pods, with a pattern for their names."""
+    """Yield each kind a workload creates, with a pattern for its name's end."""
     entry = profiles.workloads().get(f"{workload.group}/{workload.kind}".lstrip("/"))
     if name.endswith("-"):  # of generateName
         yield workload.kind, "?*"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         scale: float
 
     class Table(TypedDict):
-        """Contents of the table; `services` are managed services by host name."""
+        """Contents of the profile with metrics; `services` are managed ones."""
 
         services: dict[str, str]
         families: dict[str, Family]

@@ -38,7 +38,7 @@ class Slice(Struct, frozen=True):
 if TYPE_CHECKING:
 
     class Table(TypedDict):
-        """Contents of the table."""
+        """Contents of the profile with numbers of usage."""
 
         tiers: dict[str, dict[str, float]]
         least: dict[str, int]

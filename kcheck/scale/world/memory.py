@@ -18,7 +18,7 @@ class Memory:
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
-    """Cache results, NotKnown too, in the first or last argument."""
+    """Cache a function's results in its Memory argument, including NotKnown."""
 
     @wraps(function)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -96,14 +96,14 @@ def _converted(args: list[Datum], kinds: Sequence[Kind]) -> list[object]:
 
 
 def _typed(value: Datum, gives: Type | None, bits: int) -> Datum:
-    """Give a number its precision, and anything else the type of the result."""
+    """Convert a result to its type, a number to its precision."""
     if bits != scalars.BITS and isinstance(value, Known) and isinstance(value.value, int | Fraction):
         return in_bits(value.value, bits, value.origin)
     return value if gives is None else convert.convert(value, gives)
 
 
 def _placed(value: Datum, origin: Origin) -> Datum:
-    """Give a result without a place the place of the call."""
+    """Place a result at the call if it has no place of its own."""
     return value if value.origin is None or value.origin.spans else replace(value, origin=origin)
 
 

@@ -54,7 +54,7 @@ def read(path: str) -> bytes:
 
 
 def head(path: str, most: int) -> bytes:
-    """Read at most so many bytes of a file, all for -1, or raise OSError."""
+    """Read up to `most` bytes of a file, or all for -1."""
     try:
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE)) as file:
             mode = os.fstat(file.fileno()).st_mode

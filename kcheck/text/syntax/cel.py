@@ -23,7 +23,7 @@ from kcheck.text.syntax.cel_tree import Node, Usage
 
 
 class Undecided(Enum):
-    """Type of UNDECIDED."""
+    """Marks a result that depends on unknown values."""
 
     UNDECIDED = "undecided"
 
@@ -102,7 +102,7 @@ class Expression:
 
     @cached_property
     def used(self) -> Usage:
-        """Usage of the expression."""
+        """Paths and numbers that the expression uses."""
         return convert(self.packed_usage, Usage) if self.packed_usage else cel_tree.usage(self.tree, self.variables)
 
     @cached_property

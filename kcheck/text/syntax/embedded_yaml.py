@@ -104,7 +104,7 @@ def data(node: yaml.Node) -> Datum:
 
 
 class _Segment(Struct, frozen=True):
-    """Bytes of a joined text that come from one span; `verbatim` if unescaped there."""
+    """Bytes of a joined text from one span; `verbatim` without escapes."""
 
     start: int
     end: int

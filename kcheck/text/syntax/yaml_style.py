@@ -107,7 +107,7 @@ def _indentations(pattern: re.Pattern[bytes], data: bytes) -> tuple[list[int], l
 
 
 def column(node: yaml.Target) -> int:
-    """Count the characters before a node on its line, by the line breaks of YAML."""
+    """Return a node's column from 0, by the line breaks of YAML."""
     return len(re.split("[\r\x85\u2028\u2029]", node.source.before(node.start))[-1])
 
 

@@ -326,7 +326,7 @@ def test_fixes_are_written_into_an_object(changes: dict[str, object], expected: 
         ("apiVersion: v1\nkind: A\n", ["metadata:", "  labels:", "    team: ml"]),
     ],
 )  # fmt: skip
-def test_keys_are_written_in_the_style_of_their_neighbours(content: str, expected: list[str], write: Write) -> None:
+def test_new_keys_match_the_style_of_siblings(content: str, expected: list[str], write: Write) -> None:
     asked = "!has(object.metadata) || !has(object.metadata.labels) || !has(object.metadata.labels.team)"
     change = {"safety": "safe", "set": "object.metadata.labels.team", "to": '"ml"'}
     found = mended(rule(asked, "object.metadata.labels.team", fix=change), "a.yaml", content, write)

@@ -182,7 +182,7 @@ def gone(*arguments: str) -> str:
 
 
 @pytest.mark.medium
-def test_known_findings_are_counted_as_the_baseline_counts_them(
+def test_check_and_baseline_report_the_same_number_of_known_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three subnets at one place are one finding, known or not."""

@@ -174,7 +174,7 @@ def test_a_pool_in_one_unknown_zone_counts_as_one_zone(read: Callable[..., dict[
     assert of(gpus(read({"a.yaml": text})), "max_nodes") == 4
 
 
-def test_the_command_line_gives_values_to_a_blueprint(read: Callable[..., dict[str, Any]]) -> None:
+def test_given_variables_set_empty_blueprint_vars_to_a_blueprint(read: Callable[..., dict[str, Any]]) -> None:
     text = blueprint("static_node_count: $(vars.nodes)", "nodes:")
     assert of(gpus(read({"a.yaml": text}, Config(variables={"nodes": "7"}))), "max_nodes") == 7
 

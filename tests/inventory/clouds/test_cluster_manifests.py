@@ -127,7 +127,7 @@ def test_cluster_manifests_in_json_are_read(text: str, write: Write) -> None:
     assert pods(write, {"a/web.json": text}, "a/web.json") == ["a/web.json:Pod/web"]
 
 
-def test_a_list_in_json_is_read(write: Write) -> None:
+def test_a_json_manifest_of_kind_list_is_read(write: Write) -> None:
     text = f'{{"apiVersion": "v1", "items": [{POD}, {POD.replace("web", "more")}], "kind": "List"}}'
     assert pods(write, {"list.json": text}) == ["list.json:Pod/web", "list.json:Pod/more"]
 

@@ -216,7 +216,7 @@ resource "aws_eks_node_group" "p" {{
         ('"a"', '"a"', '"a"', "no unique cluster named a in this code"),
     ],
 )
-def test_the_cluster_of_a_node_group_is_found(a: str, b: str, link: str, owner: str, write: Write) -> None:
+def test_a_node_group_has_its_cluster_or_says_why_not(a: str, b: str, link: str, owner: str, write: Write) -> None:
     write({"main.tf": LINKS.format(a=a, b=b, link=link)})
     field = model.collect(Tree(["."]), Config())["pools"][0]["fields"]["cluster"]
     found = field.get("value", "").removeprefix("eks/aws_eks_cluster.") or field["unknown"]

@@ -102,7 +102,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 # --- out of a tree
 
 
-def test_the_job_and_pools_and_settings_come_from_the_code(write: Write) -> None:
+def test_job_size_pools_and_flags_are_read_from_code(write: Write) -> None:
     one = found(write, {"main.tf": CLUSTER, "job.yaml": JOB}, duration=1200)
     case = one.case
     assert case.job.pods == 64, "two pods of four GPUs fill a node"

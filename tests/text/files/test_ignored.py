@@ -43,7 +43,7 @@ def test_manifests_in_gitignore_are_not_read(files: dict[str, str], left: str, n
     assert [text.partition(":")[2] for text in notes] == [text.partition(":")[2] for text in note]
 
 
-def test_explicitly_named_files_and_var_files_are_read(write: Write) -> None:
+def test_gitignore_does_not_hide_named_files_or_tfvars(write: Write) -> None:
     write(TREE | {".gitignore": "*.yaml\n*.tfvars\n", "x.tfvars": "a = 1\n", "main.tf": 'variable "a" {}\n'})
     assert read("a.yaml") == (["a.yaml"], [])
     assert [path.rpartition("/")[2] for path in Tree(["."]).variables] == ["x.tfvars"]

@@ -207,7 +207,7 @@ spec:
 
 @pytest.mark.slow
 @windows
-def test_a_killed_save_of_many_files_leaves_each_old_or_new(write: Write) -> None:
+def test_a_killed_save_leaves_every_file_either_old_or_new(write: Write) -> None:
     old = {f"job-{number}.yaml": JOB.format(number=number) for number in range(MANY)}
     states = []
     for moment in (10, *(MANY * tenths // 10 for tenths in (28, 42, 52))):

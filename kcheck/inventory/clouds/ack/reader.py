@@ -214,7 +214,7 @@ def _pairs(record: Record, kind: str, key: str, value: str) -> Value[dict[str, s
 
 
 def _pod_addresses() -> tuple[int, int]:
-    """Return the least and most pod addresses of a node with one pod."""
+    """Return bounds on the pod addresses that a node with one pod takes."""
     least = profiles.limits(CLOUD)["terway.least_pod_addresses"].number
     return least, least + profiles.settings(CLOUD)["terway.idle_pool"].number
 
@@ -250,7 +250,7 @@ def _fabric_addon(addons: list[Value[str]], place: Origin) -> Value[bool]:
 def _own_addresses(
     types: Value[tuple[str, ...]], cluster: model.Cluster | None, place: Origin
 ) -> Value[tuple[int, int]]:
-    """Return the least and most vSwitch addresses of a node.
+    """Return bounds on the vSwitch addresses that a node takes.
 
     The first card's ordinary interface becomes an elastic RDMA interface; the controller creates one per other card:
     https://github.com/AliyunContainerService/alibabacloud-erdma-controller/blob/main/internal/controller/eri.go

@@ -288,7 +288,7 @@ class _Aks(Reader):
         return Known(cards or 0, instance_type.origin)
 
     def _taints(self, fields: Fields) -> Value[tuple[str, ...]]:
-        """Return the taints as written, or the critical add-ons taint of a default pool."""
+        """Return the taints, or CriticalAddonsOnly if a default pool asks for it."""
         if fields.resource == DEFAULT_POOL and known(fields.flag("critical_only")):
             return mapped(fields.flag("critical_only"), lambda _: ("CriticalAddonsOnly=true:NoSchedule",))
         return fields.texts("taints")

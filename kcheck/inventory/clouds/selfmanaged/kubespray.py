@@ -76,7 +76,7 @@ def _layers(folder: str, sources: list[Source]) -> Iterable[yaml.Mapping]:
 
 
 class _Cluster:
-    """One inventory."""
+    """A Kubespray cluster, read from one inventory folder."""
 
     def __init__(
         self,

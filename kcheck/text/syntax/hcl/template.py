@@ -47,7 +47,7 @@ def normal(text: str) -> str:
 
 
 class Gap(NamedTuple):
-    """Text between two template markers, with strip markers at its ends."""
+    """Text between template markers; `left` and `right` if `~` strips it."""
 
     start: int
     end: int
