@@ -16,8 +16,8 @@ _MOST = 20_000_000
 """Characters that the steps of a chart may make; a step itself counts as 100."""
 _SPACE = " \t\r\n"
 _ACTION = regex(
-    r"""\{\{(?P<left>-[ \t\r\n])?(?:/\*(?:[^*]|\*(?!/))*+\*/(?P<right>[ \t\r\n]-)?"""
-    r"""|(?P<body>(?:[^"`}]++|"(?:[^"\\\n]|\\.)*+"|`[^`]*+`|\}(?!\}))*+))\}\}"""
+    r"""\{\{(?P<left>-[ \t\r\n])?(?:/\*(?:[^*]|\*(?!/))*\*/(?P<right>[ \t\r\n]-)?"""
+    r"""|(?P<body>(?:[^"`}]++|"(?:[^"\\\n]|\\.)*"|`[^`]*+`|\}(?!\}))*))\}\}"""
 )
 _HEAD = regex(
     r"\A\s*(?:(?P<keyword>if|with|range|end|else\s+if|else|define|template|block|break|continue)\b\s*)?"

@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import kcheck
 from kcheck.text.regex import late
 
 
@@ -17,6 +19,12 @@ def test_lazily_compiled_patterns_behave_as_those_of_re() -> None:
         pattern = re.compile(r"(\d+) nodes?", re.IGNORECASE)
     assert type(pattern) is not re.Pattern
     assert [match.group(1) for match in pattern.finditer("1 Node, 20 nodes")] == ["1", "20"]
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """Python before 3.11.5 matches less with `(...)*+` than it should: https://github.com/python/cpython/issues/106052"""
+    files = sorted(Path(kcheck.__file__).parent.rglob("*.py"))
+    assert [str(path) for path in files if re.search(r"\)[*+?}]\+", path.read_text())] == []
 
 
 def test_lazy_compilation_ends_if_an_import_fails() -> None:
