@@ -6,14 +6,14 @@ import os
 import re
 import sys
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import click
 
 from kcheck.api import Project
 from kcheck.commands import comparison_options, options, printing
-from kcheck.text.files import save
+from kcheck.text.files import folders, save
 from kcheck.text.files.boundary import around, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.files.save import File
@@ -25,7 +25,7 @@ from kcheck.text.text import Source, grouped, steps
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kcheck.config.config import Config
     from kcheck.fix.fix import Fixes, Refused
@@ -139,10 +139,11 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
         yield f"{'Fixed' if is_written else 'Would fix'} {many} ({kinds}) in {files}."
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
+    markdown = cache(_markdown)
     for finding in outcome.fixed:
         comments = [span for one in finding.changes for span, alone in edit.stale_comments(one) if not alone]
         stale = [(f"comment at {places.of(one.source, one.begin.line)}", one.text) for one in comments]
-        stale += _stale_pages(finding)
+        stale += _stale_pages(finding, markdown)
         if finding.fix and (stale or not is_written or finding.fix.safety != "safe"):
             reason = finding.fix.title if is_written else finding.message
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {reason}"
@@ -165,17 +166,23 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _stale_pages(finding: Finding) -> Iterable[tuple[str, str]]:
+def _markdown(top: str) -> list[str]:
+    """List the Markdown files below a folder."""
+    return [page for page in Disk(boundary=around([top])).walk(top, folders.is_ours) if page.endswith(".md")]
+
+
+def _stale_pages(finding: Finding, markdown: Callable[[str], list[str]]) -> Iterable[tuple[str, str]]:
     """Yield lines of Markdown that still show a changed range or default."""
     for place, written in ((change.origin.path, change.origin.written) for change in finding.changes):
         path, old = written.source.path, written.text
         disk, pages = Disk(boundary=around([path])), [os.path.join(os.path.dirname(path), "README.md")]
         if parse_cidr(old.strip('"')) is not None:
             old = old.strip('"')
-            pages = [page for page in disk.walk(display_path(repository(path) or ".")) if page.endswith(".md")]
+            pages = markdown(display_path(repository(path) or "."))
             row = re.compile(rf"(?<![\d.]){re.escape(old)}(?!\d)")
         elif place[1:] == ("default",) and place[0].startswith("variable "):  # as terraform-docs writes them
-            row = re.compile(rf"\|[^|]*\b{place[0].split(' ', 1)[1].strip(chr(34))}\b[^|]*\|.*`{re.escape(old)}`")
+            name = re.escape(place[0].split(" ", 1)[1].strip('"'))
+            row = re.compile(rf"^\|[^|]*\b{name}\b[^|]*\|.*`{re.escape(old)}`")
         else:
             continue
         for page in map(display_path, pages):

@@ -217,8 +217,8 @@ def _overlapping(changes: Iterable[Change]) -> Iterator[str]:
         own, new, span = parse_cidr(old), parse_cidr(str(change.value)), change.origin.written
         if own is not None and new is not None:
             data, end = span.source.data, span.source.data.find(b"\n}", span.end)
-            others = re.findall(r'"([\d.]+/\d+)"', data[data.rfind(b"\n}", 0, span.start) + 1 : end].decode())
-            for one in others:
+            block = data[data.rfind(b"\n}", 0, span.start) + 1 : end].decode(errors="replace")
+            for one in re.findall(r'"([\d.]+/\d+)"', block):
                 beside = None if one in replaced else parse_cidr(one)
                 if beside is not None and beside.overlaps(new) and not own.subnet_of(beside):
                     yield f"choose a free range: {change.value} overlaps {one}, which is written beside {old}"

@@ -196,7 +196,8 @@ class _Fixer(Struct):
             ):
                 chosen, after, worse = chosen + more, further, None
         if worse is None:
-            self.fixed += [one for one in chosen if not one.keys & keys_of(self.fixed)]
+            fixed = keys_of(self.fixed)
+            self.fixed += [one for one in chosen if fixed.isdisjoint(one.keys)]
             return after
         return self.divided(state, chosen, worse)
 

@@ -609,4 +609,11 @@ def test_a_change_outside_any_block_has_no_stale_table() -> None:
     here = Origin((Source("values.yaml", b"a: 1\n").span(0, 4),))
     finding = SimpleNamespace(changes=(SimpleNamespace(origin=here),))
     assert here.path == ()
-    assert list(_stale_pages(finding)) == []  # type: ignore[arg-type]
+    assert list(_stale_pages(finding, lambda _: [])) == []  # type: ignore[arg-type]
+
+
+def test_a_variable_named_like_a_pattern_is_no_pattern(write: Write) -> None:
+    write({"main.tf": "1", "README.md": "| a( | `1` |\n| b | a( | `1` |\n"})
+    origin = SimpleNamespace(path=('variable "a("', "default"), written=Source("main.tf", b"1").span(0, 1))
+    finding = SimpleNamespace(changes=(SimpleNamespace(origin=origin),))
+    assert list(_stale_pages(finding, lambda _: [])) == []  # type: ignore[arg-type]
