@@ -83,14 +83,16 @@ def sufficient_tier(cluster: Cluster, world: World) -> Tier | None:
     """Choose the cheapest fast enough tier, else the largest; None if none."""
     numbers = world.numbers.limits(cluster.cloud)
     names = [key.removesuffix(".pods") for key in numbers if key.startswith("tier_") and key.endswith(".pods")]
-    target, tiers = need(world.sizes.target(cluster)) if names else 0, []
+    if not names:
+        return None
+    target, tiers, own = need(world.sizes.target(cluster)), [], known(minor(cluster, world))
+    before = own is not None and own < numbers["plane.seats_from"].number
     for name in names:
-        before = (own := known(minor(cluster, world))) is not None and own < numbers["plane.seats_from"].number
         parts = ("seats_before" if before else "seats", "pods", "price")
         seats, pods, price = (numbers[f"{name}.{part}"].number for part in parts)
         tiers.append(Tier(name.replace("_", "-"), seats, pods, -(-target // pods), price))
     fast = [tier for tier in tiers if tier.start <= numbers["plane.start"].number]
-    return min(fast or tiers[-1:], key=lambda tier: tier.price, default=None)
+    return min(fast or tiers[-1:], key=lambda tier: tier.price)
 
 
 def location_form(cluster: Cluster, world: World) -> Value[str]:

@@ -302,8 +302,10 @@ def of_system(cluster: Cluster, world: World) -> list[NodePool]:
 
 def any_pool(flag: Callable[[NodePool], Value[bool]]) -> Callable[[Cluster, World], Value[bool]]:
     """Define a word: whether a flag is true for any pool of a cluster."""
-    return lambda cluster, world: anyone(
-        cluster, map(flag, world.pools.of_cluster(cluster)), world.pools.kinds_of_cluster(cluster)
+    return once(
+        lambda cluster, world: anyone(
+            cluster, map(flag, world.pools.of_cluster(cluster)), world.pools.kinds_of_cluster(cluster)
+        )
     )
 
 
