@@ -31,11 +31,11 @@ _QUOTES = regex("[\"']")
 def commands(charts: Charts) -> Iterator[tuple[Span, str]]:
     """Yield helm's commands in the repositories of charts, each on one line."""
     for top in dict.fromkeys(charts.top(chart.source) for chart in charts.all):
-        for path in sorted(charts.tree.disk.walk(top, folders.is_ours)):
-            for source in filter(None, [charts.tree.source(path) if path.endswith(_GUIDES) else None]):
-                for match in _COMMAND.finditer(source.data):
-                    text = match[1].decode("utf-8", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
-                    yield Span(source.uneditable, *match.span()), text
+        guides = sorted(path for path in charts.tree.disk.walk(top, folders.is_ours) if path.endswith(_GUIDES))
+        for source in filter(None, map(charts.tree.source, guides)):
+            for match in _COMMAND.finditer(source.data):
+                text = match[1].decode("utf-8", "replace").replace("\\\r\n", " ").replace("\\\n", " ")
+                yield Span(source.uneditable, *match.span()), text
 
 
 def releases(chart: Chart, charts: Charts, given: Iterable[tuple[Span, str]]) -> Iterator[Release]:
@@ -51,9 +51,9 @@ def releases(chart: Chart, charts: Charts, given: Iterable[tuple[Span, str]]) ->
                 found = next(filter(None, map(charts.tree.source, _paths(argument, tops))), None)
                 values.read(found, argument)
                 continue
-            for name, value in _VALUE.findall(_QUOTES.sub("", argument)):
+            for key, value in _VALUE.findall(_QUOTES.sub("", argument)):
                 scalar = yaml.Scalar(*span, None, value, "plain" if option == "--set" else "double", None)
-                values.sets[path_of(name)] = scalar
+                values.sets[path_of(key)] = scalar
         if (values.trees or values.sets) and not values.gap:
             charts.sources += [tree.source for tree in values.trees]
             yield replace(chart.release(), place=span, trees=tuple(values.trees), sets=values.sets)

@@ -184,10 +184,8 @@ def of_kustomization(root: yaml.Mapping, folder: str, find: Find) -> Iterator[Re
     home = yaml.text(root, "helmGlobals", "chartHome") or "charts"
     for node in yaml.items(root, "helmCharts"):
         name, merge = yaml.text(node, "name"), yaml.text(node, "valuesMerge") or "override"
-        values, place = (
-            ReleaseValues(find, f"`{changes}` of the kustomization may change it" if changes else ""),
-            node.span,
-        )
+        gap = f"`{changes}` of the kustomization may change it" if changes else ""
+        values, place = ReleaseValues(find, gap), node.span
         own, inline = yaml.get(node, "valuesFile"), yaml.get(node, "valuesInline")
         first = own if isinstance(own, yaml.Scalar) and (merge != "replace" or inline is None) else None
         if merge == "merge":
