@@ -184,8 +184,9 @@ class Gathering:
             self.part[name] = entry.item
             return
         self.why = self.why or why
+        is_loose = bool(loose_keys([name]))
         for some in (self.part, self.rest):
-            for other in some if loose_keys([name]) else {name} & some.keys():
+            for other in some if is_loose else {name} & some.keys():
                 some[other] = either(why.reason, why.origin, (some[other], entry.item))
         if name not in self.part:
             self.rest.setdefault(name, entry.item)

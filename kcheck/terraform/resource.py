@@ -363,9 +363,10 @@ def _dynamic(block: nodes.Block, kind: str, scope: Scope) -> Blocks:
     if not isinstance(collection.value, dict | tuple):
         return Known((), origin)
     excess = _too_many(len(collection.value), block, scope)
+    if excess is not None:
+        return excess
     each: list[Datum] = [Known({"key": one.key, "value": one.item}, origin) for one in entries_of(collection)]
-    scopes = (scope.with_names(**{iterator: one}) for one in each)
-    return excess or Known(tuple(BlockRecord(content, own) for own in scopes), origin)
+    return Known(tuple(BlockRecord(content, scope.with_names(**{iterator: one})) for one in each), origin)
 
 
 def instances_in(value: Datum) -> Iterator[Instance]:
