@@ -11,7 +11,7 @@ from kcheck.config.numbers import flags
 from kcheck.inventory.clouds.registry import cloud
 from kcheck.model import Machine, Market, NodePool, Scheduling, Size
 from kcheck.scale import deletion, placement
-from kcheck.scale.pools import autoscaled
+from kcheck.scale.pools import autoscaled, landing
 from kcheck.scale.queue_limits import Excess
 from kcheck.scale.simulate import scenario
 from kcheck.scale.word_helpers import anyone, cluster_of, computed, is_default, may_count, parsed, unknown_size
@@ -27,7 +27,7 @@ from kcheck.text.values import Known, Unknown, Unset, Value, known, mapped, numb
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from kcheck.model import Addon, Autoscaler, Cluster, Flag, KarpenterPool, Workload
+    from kcheck.model import Addon, Autoscaler, Cluster, Flag, KarpenterPool, PodTemplate, Workload
     from kcheck.scale import money
     from kcheck.scale.world import World
 
@@ -362,15 +362,26 @@ def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
     return mapped(own, lambda found: (*found, nodes))
 
 
-@once
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
     """List the GPU workloads applied together with the pool that may run on its nodes."""
-    cluster, nodes = known(pool.cluster), nodes_of(pool)
-    near = world.deployed.on(cluster).workloads if cluster else world.deployed.beside(pool).workloads
-    labels, takes = placement.labels([nodes]), lambda one: placement.fit(one, nodes).fits is not False
-    pods = {one: [pods for pods in one.templates if pods.on_accelerators] for one in near if not one.per_node}
-    pods = {one: [each for each in own if placement.selected(each, [nodes], labels)] for one, own in pods.items()}
-    return [one for one, own in pods.items() if any(map(takes, own))]
+    return _landing(world).get(pool.id, [])
+
+
+@once
+def _landing(world: World) -> dict[str, list[Workload]]:
+    """Map Karpenter's pools, by id, to the GPU workloads that may run on their nodes."""
+    result: dict[str, list[Workload]] = {}
+    homes = grouped(world.inventory.karpenter, lambda one: known(one.cluster) or world.deployed.scope(one))
+    for home, pools in homes.items():
+        here = world.deployed.in_scope(home) if isinstance(home, str) else world.deployed.on(home)
+        every = placement.Labelled([nodes_of(one) for one in pools])
+
+        def near(one: PodTemplate, every: placement.Labelled = every) -> list[NodePool]:
+            found = every.selected(one) if one.on_accelerators else []
+            return [nodes for nodes in found if placement.fit(one, nodes).fits is not False]
+
+        result |= landing(here.workloads, near)
+    return result
 
 
 def nodes_of(pool: KarpenterPool) -> NodePool:

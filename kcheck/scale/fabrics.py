@@ -199,6 +199,7 @@ _VARIABLE = regex(r"[A-Z]+_[A-Z_]+")
 # --- of clusters
 
 
+@once
 def plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs a plugin that offers the fabric."""
     if cluster.address.startswith("ClusterConfig/"):

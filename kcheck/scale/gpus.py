@@ -4,6 +4,7 @@ from kcheck.config.numbers import flags, machines
 from kcheck.model import Autoscaler, Cluster, Container, PodTemplate, Sharing
 from kcheck.scale.word_helpers import anyone, computed, may_count, runs
 from kcheck.scale.world import World
+from kcheck.scale.world.memory import once
 from kcheck.scale.world.pools import CONFIG
 from kcheck.text.amount import Amount
 from kcheck.text.need import NotKnown, first_unknown, if_set, need, or_unknown
@@ -159,6 +160,7 @@ PLUGIN = regex(r"nvidia-device-plugin|(?<!efa-)k8s-device-plugin|gpu-operator|ne
 """Names of charts, add-ons and images that make GPUs known to a cluster."""
 
 
+@once
 def device_plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs a device plugin for GPUs; eksctl installs one itself."""
     if cluster.address.startswith("ClusterConfig/"):

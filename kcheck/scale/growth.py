@@ -131,9 +131,11 @@ class Leg(Struct, frozen=True, dict=True):
 
     def sizes(self, added: int) -> list[int]:
         """Divide added nodes by D'Hondt's method: no share shrinks."""
-        whole = sum(self.weights)
-        shares = {weight: added * weight // whole for weight in self.alike}
-        rest = added - sum(shares[weight] * len(own) for weight, own in self.alike.items())
+        whole, halves, rest = sum(self.weights), 2 * added + len(self.weights), -1
+        while rest < 0:  # at most twice as many halves as nodes: then no share is too large
+            shares = {weight: weight * halves // (2 * whole) for weight in self.alike}
+            rest = added - sum(shares[weight] * len(own) for weight, own in self.alike.items())
+            halves += 2 * rest
         claims = [(-weight / (share + 1), weight) for weight, share in shares.items()]
         heapify(claims)
         more: set[int] = set()

@@ -1,7 +1,8 @@
 """Whether pods fit pools: labels and taints, GPUs, CPU and memory."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -178,22 +179,25 @@ def landed(
     return None if all(fits is not False for _, fits in found) else [pool for pool, fits in found if fits is not False]
 
 
-def labels(pools: Iterable[NodePool]) -> dict[str, dict[str, str]]:
-    """Return the known labels of pools: values by key and pool."""
-    result: dict[str, dict[str, str]] = defaultdict(dict)
-    for pool in pools:
-        for key, value in (known(pool.scheduling.labels) or {}).items():
-            result[key][pool.id] = value
-    return result
+class Labelled:
+    """Pools that are found by their known labels."""
+
+    def __init__(self, pools: list[NodePool]) -> None:
+        self._pools = pools
+        self._by_value = cache(lambda key: grouped(range(len(pools)), lambda i: _label(pools[i], key)))
+
+    def selected(self, template: PodTemplate) -> list[NodePool]:
+        """Leave out pools whose labels certainly differ from those that pods select."""
+        terms = sure(template.selection) or ()
+        wanted = [one for one in (terms[0] if len(terms) == 1 else ()) if one.operator == "In"]
+        groups = ([self._by_value(one.key).get(value, []) for value in {None, *one.values}] for one in wanted)
+        least = min(groups, key=lambda found: sum(map(len, found)), default=None)
+        near = self._pools if least is None else [self._pools[i] for i in sorted(chain.from_iterable(least))]
+        return [pool for pool in near if all(_label(pool, one.key) in (None, *one.values) for one in wanted)]
 
 
-def selected(template: PodTemplate, pools: list[NodePool], known_labels: dict[str, dict[str, str]]) -> list[NodePool]:
-    """Leave out pools whose labels certainly differ from those that pods select."""
-    terms = sure(template.selection) or ()
-    wanted = [one for one in (terms[0] if len(terms) == 1 else ()) if one.operator == "In"]
-    pairs = [(one.values, known_labels.get(one.key, {})) for one in wanted]
-    refused = {name for values, own in pairs for name, value in own.items() if value not in values}
-    return [pool for pool in pools if pool.id not in refused] if refused else pools
+def _label(pool: NodePool, key: str) -> str | None:
+    return (known(pool.scheduling.labels) or {}).get(key)
 
 
 def untolerated(template: PodTemplate, taints: Sequence[str]) -> Iterator[str]:

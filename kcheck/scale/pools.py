@@ -42,7 +42,7 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
         own = Fraction(number(pool.size.max_nodes, 0), nodes) if nodes else Fraction(0)
         beside = _room_of_all(workload, cluster, world) - own
         if own + beside < 1:
-            near = dict.fromkeys(pool for one in workload.templates for pool in _pools_of(one, cluster, world))
+            near = dict.fromkeys(pool for one in workload.templates for pool in world.pools.near(one, cluster))
             every = (_deciding(workload, one, world) for one in near)
             lacking = lacking or next(filter(None, every), None)
         if nodes and beside < 1 and (own >= 1 or own + beside < 1):
@@ -59,7 +59,7 @@ def _deciding(workload: Workload, pool: NodePool, world: World) -> Unknown | Non
     if own is not None:
         return own
     pods = number(workload.pods, 0)
-    of_cards = [one for one in workload.templates if number(one.gpus, 0)] if pods else []
+    of_cards = tuple(one for one in workload.templates if number(one.gpus, 0)) if pods else ()
     return world.pools.deciding(of_cards, pool) if number(pool.size.max_nodes, 0) < pods else None
 
 
@@ -86,34 +86,28 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 @once
 def _landing(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
     """Return the GPU workloads that may land on each pool, by its id."""
+    return landing(
+        world.deployed.on(cluster).workloads,
+        lambda one: world.pools.near(one, cluster) if one.on_accelerators or may_count(one.gpus) else [],
+    )
+
+
+def landing(workloads: list[Workload], near: Callable[[PodTemplate], list[NodePool]]) -> dict[str, list[Workload]]:
+    """Map pools, by id, to the workloads that may land on them."""
     result: dict[str, list[Workload]] = defaultdict(list)
-    for workload in (one for one in world.deployed.on(cluster).workloads if not one.per_node):
-        pods = [one for one in workload.templates if one.on_accelerators or may_count(one.gpus)]
-        for name in dict.fromkeys(pool.id for one in pods for pool in _pools_of(one, cluster, world)):
+    for workload in (one for one in workloads if not one.per_node):
+        for name in dict.fromkeys(pool.id for one in workload.templates for pool in near(one)):
             result[name].append(workload)
     return result
-
-
-def _pools_of(template: PodTemplate, cluster: Cluster, world: World) -> list[NodePool]:
-    """List the pools that pods may land on."""
-    found = known(world.pools.candidates(template))
-    if found is not None:
-        return [pool for pool, _ in found]
-    return [pool for pool in world.pools.of_cluster(cluster) if world.pools.may_land(template, pool)]
 
 
 @once
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
     """Return the share of a GPU workload that fits all pools of its cluster together."""
     pods = next((one for one in workload.templates if number(one.gpus, 0)), None)
-    pools = _pools_of(pods, cluster, world) if pods else []
-    return sum((_room(workload, pool, world) for pool in pools), Fraction(0))
-
-
-def _room(workload: Workload, pool: NodePool, world: World) -> Fraction:
-    """Return the share of a GPU workload that fits a pool."""
-    need = fewest(workload, pool, world)
-    return Fraction(number(pool.size.max_nodes, 0), need) if need else Fraction(0)
+    pools = world.pools.near(pods, cluster) if pods else []
+    needed = ((pool, fewest(workload, pool, world)) for pool in pools)
+    return sum((Fraction(number(pool.size.max_nodes, 0), nodes) for pool, nodes in needed if nodes), Fraction(0))
 
 
 def kept(pool: NodePool, _world: World) -> Value[int]:
@@ -130,7 +124,8 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the cluster's GPU workloads that may run on a pool."""
     near = _landing(need(pool.cluster), world).get(pool.id, ()) if _of_cards(pool, world) else ()
-    return [one for one in near if _may_land(one, pool, world)]
+    lands = world.pools.may_land
+    return [one for one in near if any(pods.on_accelerators and lands(pods, pool) for pods in one.templates)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:
@@ -138,24 +133,21 @@ def turned_away(pool: NodePool, world: World) -> list[Workload]:
     return [] if gpu_workloads(pool, world) else _of_cards(pool, world)
 
 
-def _may_land(workload: Workload, pool: NodePool, world: World) -> bool:
-    return any(one.on_accelerators and world.pools.may_land(one, pool) for one in workload.templates)
-
-
 def _of_cards(pool: NodePool, world: World) -> list[Workload]:
-    sure = _with_gpus(need(pool.cluster), world)
-    every = (template for one in sure for template in one.templates)
-    need(world.pools.deciding((template for template in every if template.on_accelerators), pool))
+    sure, pods = _with_gpus(need(pool.cluster), world)
+    need(world.pools.deciding(pods, pool))
     return sure
 
 
 @once
-def _with_gpus(cluster: Cluster, world: World) -> list[Workload]:
+def _with_gpus(cluster: Cluster, world: World) -> tuple[list[Workload], tuple[PodTemplate, ...]]:
+    """List the GPU workloads of a cluster, and their pods with GPUs."""
     found = [one for one in world.deployed.on(cluster).workloads if not one.per_node]
-    sure = [one for one in found if any(template.on_accelerators for template in one.templates)]
+    every = [template for one in found for template in one.templates]
+    sure = tuple(one for one in every if one.on_accelerators)
     if not sure:
-        need(first_unknown(template.gpus for one in found for template in one.templates))
-    return sure
+        need(first_unknown(one.gpus for one in every))
+    return [one for one in found if any(pods.on_accelerators for pods in one.templates)], sure
 
 
 def sufficient_count(pool: NodePool, world: World) -> Value[int]:

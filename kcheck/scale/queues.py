@@ -195,7 +195,7 @@ def jobs(queue: Queue, world: World) -> list[Workload]:
 def stopped_by_queue(workload: Workload, world: World) -> bool:
     """Whether a job's ClusterQueue preempts it for jobs with a higher Kueue class."""
     name = (known(workload.labels) or {}).get(KUEUE_PRIORITY)
-    classes = [one for one in world.deployed.beside(workload).classes if one.kueue]
+    classes = [one for one in world.deployed.beside(workload).classes if one.kueue] if name else []
     own = next((number(one.number, 0) for one in classes if known(one.name) == name), None)
     if own is None or all(number(one.number, 0) <= own for one in classes):
         return False

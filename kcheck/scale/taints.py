@@ -44,10 +44,10 @@ def taint(template: PodTemplate, world: World) -> str | None:
     if cluster is None:
         if_set(world.inventory.unknown_cluster(workload) if world.inventory.clusters else template.selection)
         return None
-    found = need(world.pools.all_of_cluster(cluster))
+    need(world.pools.all_of_cluster(cluster))
     if world.autoscaling.beyond_pools(cluster):
         return None  # nodes of other kinds may come
-    return _tainted_only(template, world.pools.selected(template, found)) or None
+    return _tainted_only(template, world.pools.selected(template, cluster)) or None
 
 
 def _of_spot_nodes(template: PodTemplate, world: World) -> str:

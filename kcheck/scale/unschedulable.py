@@ -55,7 +55,7 @@ def refusal(template: PodTemplate, world: World) -> Refusal | None:
         return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
     pools = world.pools.of_cluster(cluster)
     few = _few_zones(template, pools, world)
-    near = world.pools.selected(world.pools.bound(template), pools)
+    near = world.pools.selected(template, cluster)
     fits, missing = (world.pools.fit(template, pool) for pool in near), None
     for fit in () if few else (one for one in fits if one.fits is not False or one.kind not in ("label", "gpus")):
         if fit.kind != "gpus" or fit.missing is None:  # a pool takes them, or may
@@ -113,7 +113,7 @@ def shortage(template: PodTemplate, world: World) -> Shortage | None:
         return None
     if cluster is None:
         return need(world.inventory.unknown_cluster(workload)) if world.inventory.clusters else None
-    pools = world.pools.selected(world.pools.bound(template), world.pools.of_cluster(cluster))
+    pools = world.pools.selected(template, cluster)
     fits = [world.pools.fit(template, pool) for pool in pools]
     if any(fit.fits or fit.kind == "taint" for fit in fits):  # a queue may add the toleration
         unknown = None if any(fit.kind == "taint" for fit in fits) else first_unknown((template.cpu, template.memory))

@@ -44,9 +44,9 @@ def test_each_workload_and_pool_pair_is_fitted_once(check: Check, monkeypatch: p
 
 @pytest.mark.medium
 def test_the_room_of_pools_is_summed_once_per_workload(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = counted(pools, "_room", monkeypatch)
-    check(bench_growth.selected(8))
-    assert 0 < len(pairs) <= 9 * 9
+    pairs = counted(pools, "fewest", monkeypatch)
+    check({"jobs.yaml": bench_growth.jobs(8), **bench_growth.pools(8)})
+    assert 8 * 8 <= len(pairs) <= 3 * 8 * 8
 
 
 @pytest.mark.medium

@@ -67,13 +67,6 @@ class _Daemon(Struct, frozen=True):
     memory: int
 
 
-class _Daemons(Struct, frozen=True):
-    """Requests of a pool's DaemonSets: the sum, and each by name."""
-
-    all: Taken
-    each: dict[tuple[str, str], Taken]
-
-
 def _name(workload: Workload) -> tuple[str, str]:
     return known(workload.namespace) or "", known(workload.name) or workload.id
 
@@ -188,17 +181,23 @@ class Pools(Memory):
         cluster = self._inventory.cluster_of.get(workload)
         if cluster is None:
             return self._inventory.unknown_cluster(workload)
-        pools = self.selected(self.bound(template), need(self.all_of_cluster(cluster)))
-        found = [(pool, self.fit(template, pool).fits) for pool in pools]
+        need(self.all_of_cluster(cluster))
+        found = [(pool, self.fit(template, pool).fits) for pool in self.selected(template, cluster)]
         return Known([(pool, bool(fits)) for pool, fits in found if fits is not False], Origin((workload.place,)))
 
-    def selected(self, template: PodTemplate, pools: list[NodePool]) -> list[NodePool]:
-        """Leave out pools whose labels certainly differ from those that pods select."""
-        return placement.selected(template, pools, self._labels)
+    def selected(self, template: PodTemplate, cluster: Cluster) -> list[NodePool]:
+        """List a cluster's pools, less those whose labels certainly rule out pods."""
+        return self._labelled(cluster).selected(self.bound(template))
 
-    @cached_property
-    def _labels(self) -> dict[str, dict[str, str]]:
-        return placement.labels(self._inventory.pools)
+    @once
+    def _labelled(self, cluster: Cluster) -> placement.Labelled:
+        return placement.Labelled(self.of_cluster(cluster))
+
+    def near(self, template: PodTemplate, cluster: Cluster) -> list[NodePool]:
+        """List the pools of a cluster that pods may land on."""
+        found = known(self.candidates(template))
+        pools = self.of_cluster(cluster) if found is None else [pool for pool, _ in found]
+        return [pool for pool in pools if found or self.fit(template, pool).fits is not False]
 
     def fitting(self, template: PodTemplate) -> list[NodePool]:
         """List the pools that pods fit; none if pools may be missing."""
@@ -206,10 +205,8 @@ class Pools(Memory):
 
     def may_land(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may run on nodes of a pool."""
-        found = self.candidates(template)
-        if not isinstance(found, Known):
-            return self.fit(template, pool).fits is not False
-        return any(one is pool for one, _ in found.value)
+        found = known(self.candidates(template))
+        return self.fit(template, pool).fits is not False if found is None else any(one is pool for one, _ in found)
 
     def fit(self, template: PodTemplate, pool: NodePool) -> placement.Fit:
         """Check whether pods can run on a pool, once for equal pools."""
@@ -236,13 +233,16 @@ class Pools(Memory):
         chosen += [one.nodes for one in self._inventory.definitions]
         return any(one.key in names for each in chosen for term in sure(each) or () for one in term)
 
-    def deciding(self, templates: Iterable[PodTemplate], pool: NodePool) -> Unknown | None:
+    def deciding(self, templates: tuple[PodTemplate, ...], pool: NodePool) -> Unknown | None:
         """Return the input that decides whether some pods run on a pool."""
-        own, pods = pool.scheduling, list(templates)
-        inputs = (pool.machine.instance_types, own.taints, own.labels, pool.market.spot)
-        if not first_unknown((*inputs, *(one.selection for one in pods))):
+        inputs = (pool.machine.instance_types, pool.scheduling.taints, pool.scheduling.labels, pool.market.spot)
+        if not first_unknown(inputs) and not self._open_selection(templates):
             return None
-        return placement.deciding(self.fit(template, pool) for template in pods)
+        return placement.deciding(self.fit(template, pool) for template in templates)
+
+    @once
+    def _open_selection(self, templates: tuple[PodTemplate, ...]) -> Unknown | None:
+        return first_unknown(one.selection for one in templates)
 
     @once
     def bound(self, template: PodTemplate) -> PodTemplate:
@@ -277,19 +277,15 @@ class Pools(Memory):
         pools = [pool for pool in self.of_cluster(cluster) if not equals(pool.mode, CONTROL_PLANE)]
         scaled = [pool for pool in pools if known(pool.size.autoscaled)]
         cards = [pool for pool in pools if known(pool.machine.gpu)]
-        jobs = [job for job in self._deployed.on(cluster).workloads if job.batch and not job.per_node]
+        jobs = (job for job in self._deployed.on(cluster).workloads if job.batch and not job.per_node)
         pods = [template for job in jobs for template in job.templates]
         with_cards = [one for one in pods if one.on_accelerators]
-        if with_cards:
-            found = self._on(with_cards, pools) or cards
-        else:
-            several = [one for one in pods if number(one.count, 0) > 1]
-            found = self._on(several, [pool for pool in scaled if pool not in cards]) or cards
+        able = pools if with_cards else [pool for pool in scaled if pool not in cards]
+        asking = with_cards or [one for one in pods if number(one.count, 0) > 1]
+        near = {pool for one in asking for pool in self.near(one, cluster)} if able else ()
+        found = [pool for pool in able if pool in near] or cards
         found = [pool for pool in found or pools if pool in scaled] or found or pools
         return [pool for pool in found if not equals(pool.mode, "System")] or found
-
-    def _on(self, templates: list[PodTemplate], pools: list[NodePool]) -> list[NodePool]:
-        return [pool for pool in pools if any(self.may_land(one, pool) for one in templates)]
 
     def chosen(self, template: PodTemplate, pool: NodePool) -> bool:
         """Whether pods may run on a pool if its nodes are large enough."""
@@ -310,7 +306,7 @@ class Pools(Memory):
 
     def cpu_left(self, pool: NodePool) -> int | None:
         """Return the millicores left beside DaemonSets; None if unknown."""
-        left = [room.cpu_left - self._daemons(pool).all.cpu for room in allocatable.rooms(pool)]
+        left = [room.cpu_left - self._daemons(pool)[0].cpu for room in allocatable.rooms(pool)]
         return min(left, key=lambda one: one.low).exact if left else None
 
     @once
@@ -331,8 +327,7 @@ class Pools(Memory):
         if not copies:
             return whole
         most = max(number(one, 0) for one in copies) if all(map(known, copies)) else None
-        is_sure = bool(own or default)
-        low = cards * min(number(one, 1) for one in copies) if is_sure else cards
+        low = cards * min(number(one, 1) for one in copies) if own or default else cards
         return Amount(low, None if most is None else cards * max(1, most))
 
     def _started_with(self, pool: NodePool, cluster: Cluster) -> Iterator[str]:
@@ -353,16 +348,16 @@ class Pools(Memory):
 
     def _taken(self, template: PodTemplate, pool: NodePool) -> Taken:
         """Sum the requests of a pool's DaemonSets, except the given pods' own."""
-        workload, daemons = self._deployed.workload(template), self._daemons(pool)
-        own = daemons.each.get(_name(workload)) if workload.per_node else None
-        return daemons.all if own is None else _less(daemons.all, own)
+        workload, (every, each) = self._deployed.workload(template), self._daemons(pool)
+        own = each.get(_name(workload)) if workload.per_node else None
+        return every if own is None else _less(every, own)
 
     @once
-    def _daemons(self, pool: NodePool) -> _Daemons:
-        """Sum the requests of DaemonSets, duplicates once."""
+    def _daemons(self, pool: NodePool) -> tuple[Taken, dict[tuple[str, str], Taken]]:
+        """Sum the requests of a pool's DaemonSets, and list each by name, duplicates once."""
         each = {name: _bounds(group) for name, group in grouped(self._requests(pool), lambda one: one.name).items()}
         cpu, memory = (sum((getattr(one, field) for one in each.values()), exactly(0)) for field in Taken._fields)
-        return _Daemons(Taken(cpu, memory), each)
+        return Taken(cpu, memory), each
 
     def _requests(self, pool: NodePool) -> Iterator[_Daemon]:
         cluster = known(pool.cluster)
@@ -414,9 +409,8 @@ class Pools(Memory):
     @cached_property
     def _anywhere(self) -> dict[str, list[NodePool]]:
         """Pools that may be in any subnet, by root module."""
-        own = [(pool, pool.addresses) for pool in self._inventory.pools]
-        anywhere = (pool for pool, at in own if isinstance(at.subnets, Unknown) and not at.candidates)
-        return grouped(anywhere, lambda pool: pool.root)
+        own = (pool for pool in self._inventory.pools if not pool.addresses.candidates)
+        return grouped((pool for pool in own if isinstance(pool.addresses.subnets, Unknown)), lambda pool: pool.root)
 
     @cached_property
     def outside(self) -> dict[str, Outside]:
@@ -436,5 +430,5 @@ class Pools(Memory):
     @cached_property
     def _without_cluster(self) -> dict[str, NodePool]:
         """Pool that may belong to any cluster, by root module."""
-        unknown = [(pool, pool.cluster) for pool in self._inventory.pools]
-        return {pool.root: pool for pool, cluster in unknown if isinstance(cluster, Unknown) and not cluster.symbol}
+        pools = self._inventory.pools
+        return {one.root: one for one in pools if isinstance(one.cluster, Unknown) and not one.cluster.symbol}

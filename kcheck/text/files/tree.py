@@ -109,7 +109,7 @@ class Tree:
         self.exclude = exclude
         self.manifests: list[Source] = []
         self.variables: list[str] = []
-        self.kustomizations: list[str] = []
+        self.kustomizations: dict[str, None] = {}
         self.plans: list[Source] = []
         self.charts: list[str] = []
         self.kernel: list[Source] = []
@@ -279,8 +279,7 @@ class Tree:
     def _add_found(self, path: str, name: str) -> None:
         """Add a file of a folder by its name."""
         if name in KUSTOMIZATIONS:
-            if path not in self.kustomizations:
-                self.kustomizations.append(path)
+            self.kustomizations[path] = None
             self._add_manifest(path)  # another tool's may have the name
         elif name.endswith(MANIFESTS):
             self._add_manifest(path)
