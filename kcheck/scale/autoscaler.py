@@ -364,23 +364,24 @@ def limits(pool: KarpenterPool, _world: World) -> Value[tuple[str, ...]]:
 
 def gpu_workloads(pool: KarpenterPool, world: World) -> list[Workload]:
     """List the GPU workloads applied together with the pool that may run on its nodes."""
-    return _landing(world).get(pool.id, [])
+    return _landing(world).get(pool, [])
 
 
 @once
-def _landing(world: World) -> dict[str, list[Workload]]:
-    """Map Karpenter's pools, by id, to the GPU workloads that may run on their nodes."""
-    result: dict[str, list[Workload]] = {}
+def _landing(world: World) -> dict[KarpenterPool, list[Workload]]:
+    """Map Karpenter's pools to the GPU workloads that may run on their nodes."""
+    result: dict[KarpenterPool, list[Workload]] = {}
     homes = grouped(world.inventory.karpenter, lambda one: known(one.cluster) or world.deployed.scope(one))
     for home, pools in homes.items():
         here = world.deployed.in_scope(home) if isinstance(home, str) else world.deployed.on(home)
-        every = placement.Labelled([nodes_of(one) for one in pools])
+        nodes = {nodes_of(one): one for one in pools}
+        every = placement.Labelled(list(nodes))
 
         def near(one: PodTemplate, every: placement.Labelled = every) -> list[NodePool]:
             found = every.selected(one) if one.on_accelerators else []
-            return [nodes for nodes in found if placement.fit(one, nodes).fits is not False]
+            return [pool for pool in found if placement.fit(one, pool).fits is not False]
 
-        result |= landing(here.workloads, near)
+        result |= {nodes[pool]: own for pool, own in landing(here.workloads, near).items()}
     return result
 
 

@@ -35,7 +35,7 @@ def biggest_job(pool: NodePool, world: World) -> tuple[Workload | None, int]:
         return None, 0
     found: list[tuple[Workload, int]] = []
     lacking: Unknown | None = None
-    for workload in _landing(cluster, world).get(pool.id, ()):
+    for workload in _landing(cluster, world).get(pool, ()):
         nodes = fewest(workload, pool, world)
         if nodes is None and _deciding(workload, pool, world) is None:
             continue
@@ -84,20 +84,20 @@ def filled(template: PodTemplate, pool: NodePool, world: World) -> int | None:
 
 
 @once
-def _landing(cluster: Cluster, world: World) -> dict[str, list[Workload]]:
-    """Return the GPU workloads that may land on each pool, by its id."""
+def _landing(cluster: Cluster, world: World) -> dict[NodePool, list[Workload]]:
+    """Return the GPU workloads that may land on each pool."""
     return landing(
         world.deployed.on(cluster).workloads,
         lambda one: world.pools.near(one, cluster) if one.on_accelerators or may_count(one.gpus) else [],
     )
 
 
-def landing(workloads: list[Workload], near: Callable[[PodTemplate], list[NodePool]]) -> dict[str, list[Workload]]:
-    """Map pools, by id, to the workloads that may land on them."""
-    result: dict[str, list[Workload]] = defaultdict(list)
+def landing(workloads: list[Workload], near: Callable[[PodTemplate], list[NodePool]]) -> dict[NodePool, list[Workload]]:
+    """Map pools to the workloads that may land on them."""
+    result: dict[NodePool, list[Workload]] = defaultdict(list)
     for workload in (one for one in workloads if not one.per_node):
-        for name in dict.fromkeys(pool.id for one in workload.templates for pool in near(one)):
-            result[name].append(workload)
+        for pool in dict.fromkeys(pool for one in workload.templates for pool in near(one)):
+            result[pool].append(workload)
     return result
 
 
@@ -123,7 +123,7 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the cluster's GPU workloads that may run on a pool."""
-    near = _landing(need(pool.cluster), world).get(pool.id, ()) if _of_cards(pool, world) else ()
+    near = _landing(need(pool.cluster), world).get(pool, ()) if _of_cards(pool, world) else ()
     lands = world.pools.may_land
     return [one for one in near if any(pods.on_accelerators and lands(pods, pool) for pods in one.templates)]
 
