@@ -469,16 +469,43 @@ PROTO = """message Quota {
 """
 
 
+CODES = """
+  variables = {
+    ec2_running_on_demand_p_instances = {
+      quota_code    = "L-0000000A"
+      service_code  = "ec2"
+    }
+    ec2_running_dedicated_p5_hosts = {
+      quota_code    = "L-0000000B"
+    }
+    ec2_all_p9_spot_instance_requests = {
+      quota_code    = "L-0000000C"
+    }
+  }
+"""
+
+
 def test_quotas_are_compared_with_the_api(tmp_path: Path) -> None:
     path = tmp_path / "profiles" / "gke" / "quotas.yaml"
     path.parent.mkdir(parents=True)
+    eks = tmp_path / "profiles" / "eks"
+    eks.mkdir()
+    (eks / "quotas.yaml").write_text("a: {code: L-0000000A}\nb: &b\n  code: L-0000000D\n")
+    (eks / "limits.yaml").write_text("vpc:\n  units:\n    code: L-0000000B\n")
     path.write_text(
         "a: {code: N2_CPUS}\nb: {code: GONE_CPUS vm_family=X}\nc: {code: GPUS_PER_GPU_FAMILY gpu_family=X}\n"
     )
     committed(tmp_path / "gits" / "googleapis", "v1", {"google/cloud/compute/v1/compute.proto": PROTO})
+    assert refreshed(tmp_path, "quotas").stderr.startswith(
+        "eks: no git directory of gruntwork-io/terraform-aws-utilities"
+    )
+    name = "gruntwork-io+terraform-aws-utilities"
+    committed(tmp_path / "gits" / name, "v1", {"modules/request-quota-increase/main.tf": CODES})
     found = refreshed(tmp_path, "quotas")
     assert found.returncode == 1
     assert found.stderr.splitlines() == [
+        "eks: not in modules/request-quota-increase/main.tf: L-0000000D",
+        "eks: quotas of machines that the API has and the file has not: L-0000000C (ec2_all_p9_spot_instance_requests)",
         "gke: not in google/cloud/compute/v1/compute.proto: GONE_CPUS",
         "gke: quotas of accelerators that the API has and the file has not: NVIDIA_X9_GPUS",
     ]
