@@ -85,7 +85,7 @@ def change_lines(before: Result, now: Result) -> Iterator[str]:
 
 def _monthly(cluster: Cluster, world: World) -> int | None:
     """Return the price of a month with all nodes up, in mills."""
-    lines, missing = month(cluster, world)
+    lines, missing, _ = month(cluster, world)
     return rough(sum(line.mills for line in lines)) if lines and not missing else None
 
 

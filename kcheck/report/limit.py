@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, product
+from itertools import product, starmap
 
 from kcheck.config.numbers import dates, profiles, retirements
 from kcheck.config.numbers.dates import TABLE, Dated
@@ -181,13 +181,13 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
     clouds = {"any", *(one.cloud for one in world.inventory.clusters)}
     keys = {*_sources(world, findings), *(f"tables.{name}" for name in tables)}
     for cluster in world.inventory.clusters if has_walls else ():
-        keys |= {f"limits.{cluster.cloud}.{one.limit}" for one in walls.find_walls(cluster, world)}
-        keys |= {"tables.prices"} if world.config.price is None and money.month(cluster, world).lines else set()
-    used = dict(chain.from_iterable(source_entries(key).items() for key in keys))
-    own = [Dated(name, name.split(".")[1], entry) for name, entry in used.items() if entry]
+        bill = money.month(cluster, world)
+        limits = {*bill.prices, *(one.limit for one in walls.find_walls(cluster, world))}
+        keys |= {f"limits.{cluster.cloud}.{name}" for name in limits}
+        keys |= {"tables.prices"} if world.config.price is None and bill.lines else set()
+    own = [Dated(name, name.split(".")[1], one) for key in keys for name, one in source_entries(key).items() if one]
     found = [one for one in own if one.cloud in clouds and one.name.removeprefix("limits.") not in world.config.limits]
-    names = (key.removeprefix("tables.") for key in keys if key.startswith("tables."))
-    found += filter(None, (dates.table(*pair) for pair in product(clouds, names)))
+    found += filter(None, starmap(dates.table, product(clouds, (key[7:] for key in keys if key.startswith("tables.")))))
     return list(dates.old(found))
 
 

@@ -42,8 +42,7 @@ class Cost(Struct, frozen=True):
 
 def cost(shares: Iterable[Share], world: World, seconds: int | Fraction) -> Cost:
     """Return the cost of nodes for some seconds."""
-    kinds: Counter[Price] = Counter()
-    nodes = 0
+    kinds, nodes = Counter[Price](), 0
     for pool, count in shares:
         price = world.numbers.price(pool)
         nodes += count
@@ -69,10 +68,11 @@ class Line(Struct, frozen=True):
 
 
 class Bill(NamedTuple):
-    """Monthly bill, and the costs it leaves out."""
+    """Monthly bill, the costs it leaves out, and the limits that are its prices."""
 
     lines: tuple[Line, ...]
     missing: tuple[str, ...]
+    prices: tuple[str, ...] = ()
 
 
 def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
@@ -109,11 +109,11 @@ def month(cluster: Cluster, world: World, *, idle: bool = False) -> Bill:
         gateways = ceil(addresses / entries["nat_gateway.addresses"].number)
         parts.append(("nat_gateway.price", counted(gateways, "NAT gateway"), gateways * hours))
     totals: Counter[tuple[str, str]] = Counter()
-    for name, what, amount in parts:
-        if name in entries and amount:
-            totals[what, entries[name].sources[0]] += amount * entries[name].number
+    paid = [one for one in parts if one[0] in entries and one[2]]
+    for name, what, amount in paid:
+        totals[what, entries[name].sources[0]] += amount * entries[name].number
     lines += [Line(what, mills, source) for (what, source), mills in totals.items()]
-    return Bill(tuple(lines), tuple(dict.fromkeys(missing)))
+    return Bill(tuple(lines), tuple(dict.fromkeys(missing)), tuple(name for name, *_ in paid))
 
 
 def rate(pool: NodePool, world: World) -> Value[Rate]:

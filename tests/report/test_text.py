@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kcheck.commands.cli import cli
+from kcheck.config.numbers import profiles
 from kcheck.report.layout import plain
 from kcheck.report.text import finding_lines
 from kcheck.text.findings import Finding, Related, Severity
@@ -182,6 +183,17 @@ def test_old_prices_are_reported_next_to_a_price(
     result = CliRunner().invoke(cli, arguments)
     assert result.exit_code in (0, 1), result.output
     assert (result.stdout + result.stderr).count(OLD) == said
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("form", ["text", "html"])
+def test_an_old_price_of_disks_is_reported_with_the_bill(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setenv("KCHECK_TODAY", "2026-11-22")
+    disks = profiles.limits("eks")["disk_price.gp3"]
+    result = CliRunner().invoke(cli, ["capacity", "eks-training", "--price", "20", "--format", form])
+    found = result.stdout if form == "html" else result.stderr
+    assert f"prices of {disks.source_dated[:7]}; `kcheck limits" in found
 
 
 @pytest.mark.medium
