@@ -1,7 +1,7 @@
 """Test that each number in the prose of rules has a source.
 
 A number is filled in from the profiles, or stands in a phrase of `prose_numbers.yaml`, which names its source. Left out:
-0 and 1, as in conditions; numbers in words that are no times, shares or factors; code in backquotes, in indented lines
+0 and 1, as in conditions; numbers in words that are no times, shares, factors, nodes or zones; code in backquotes, in indented lines
 and in brackets; names that begin with a letter or have one before a dash, slash or colon (H100, p5.48xlarge, IPv4,
 v1beta1, mig-1g.10gb, Amazon Linux 2023) or end in xlarge; statuses of HTTP.
 """
@@ -26,7 +26,8 @@ from tests.places import ROOT
 NUMBER = re.compile(r"(?<![\w.\[])(?<![A-Za-z)][-/:])(?<!Linux )(?:[-/$]|v(?=\d+\.))?\d(?:[\w.,:/%-]*[\w%])?")
 WORDS = re.compile(
     r"(?<!-)\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five)(?: and a half)? "
-    r"(?:seconds|minutes|hours|days|weeks|months|years|times|rounds|events)|half an? (?:minute|hour|day)"
+    r"(?:seconds|minutes|hours|days|weeks|months|years|times|rounds|events|nodes|replicas|suffixes|tiers|zones)"
+    r"|half an? (?:minute|hour|day)|(?:less|more) than half|at least half"
     r"|a (?:third|quarter|fifth|tenth)|twice (?:as|the)|(?:almost|about) (?:two|three|four|five|six|ten) \w+)\b"
 )
 NAMES = re.compile(r"0|1|403|429|\d+xlarge")
@@ -144,7 +145,7 @@ def test_the_list_of_sourced_phrases_names_only_rules() -> None:
         ("since 1.29.2, the 257th, 2025-08-14: 720h", ["1.29.2", "257th", "2025-08-14", "720h"]),
         (
             "two pods in three zones, five minutes or a tenth of it, twice the price, a second",
-            ["five minutes", "a tenth", "twice the"],
+            ["three zones", "five minutes", "a tenth", "twice the"],
         ),
         ("an H100, p5.48xlarge, IPv4, mig-1g.10gb, tier-4xl, a[0], 4xlarge, Amazon Linux 2023, 429, v1beta1", []),
     ],
