@@ -104,6 +104,7 @@ def test_the_memory_of_machine_types_is_in_the_tables(cloud: str, name: str, gib
 @pytest.mark.parametrize(
     ("cloud", "name", "vcpus", "gpus"),
     [
+        ("eks", "trn2.3xlarge", 12, 1),
         ("aks", "Standard_ND128isr_NDR_GB200_v6", 128, 4),
         ("aks", "Standard_ND128isr_GB300_v6", 128, 4),
         ("aks", "Standard_ND128isrG5_GB300_v6", 128, 4),
