@@ -64,8 +64,8 @@ def _refuse(intent: Intent) -> None:
         for machine in filter(sizes.fabric, intent.machines):
             told = f"InfiniBand of {machine} joins machines of one scale set, and Karpenter's are in none"
             raise ConfigError(f"autoscaler: {told}; use managed, or jobs of one node")
-    if in_scale_set(intent) and intent.job_nodes > int(usual["pools.in_fabric"]):
-        told = f"InfiniBand joins {usual['pools.in_fabric']} nodes of {intent.machine} at most, one scale set"
+    if in_scale_set(intent) and intent.job_nodes > (most := limits("aks")["pool.in_fabric"].number):
+        told = f"InfiniBand joins {most} nodes of {intent.machine} at most, one scale set"
         raise ConfigError(f"job.nodes: {intent.job_nodes:,} are too many: {told}")
     if intent.autoscaler == "karpenter" and intent.price_cap is not None:
         raise ConfigError("spot.price_cap: Karpenter pays up to the on-demand price and has no cap; use managed")

@@ -290,3 +290,10 @@ def test_a_cluster_of_only_spot_nodes_has_no_findings(nodes: int) -> None:
     result = generate(intent.with_defaults("aks", {"nodes": nodes, "spot": {"share": 100}})).result
     assert [(found.rule, found.message) for found in result.findings] == []
     assert result.undecided == []
+
+
+@pytest.mark.parametrize("nodes", [251, 300])
+def test_a_job_that_infiniband_ties_to_one_large_pool_has_no_findings(nodes: int) -> None:
+    """Nobody can split a pool that one job fills, as the next scale set is out of reach of its InfiniBand."""
+    result = generate(intent.with_defaults("aks", {"nodes": nodes, "job": {"nodes": nodes}})).result
+    assert [found.rule for found in result.findings] == []

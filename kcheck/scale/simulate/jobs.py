@@ -116,11 +116,11 @@ def simulated(found: Jobs, world: World, pool: NodePool | None, seconds: float) 
 
 
 def as_run(job: Workload, template: PodTemplate, nodes: int, seconds: float) -> Job:
-    """Convert a job for a run; pods that need each other start together."""
+    """Convert a job for a run; gangs start together, Kueue alone holds no pods."""
     at_once, every = number(template.count, 0), number(job.completions, 0)
     waves = (every, at_once) if every > at_once > 0 else (0, 0)
     return Job(
-        nodes, seconds, isinstance(job.gang, Known) or known(job.rigid) is True,
+        nodes, seconds, known(job.gang) not in (None, "Kueue") or known(job.rigid) is True,
         anti_affinity=bool(known(template.spread)), name=known(job.name) or job.kind,
         deadline=known(job.deadline) or inf, completions=waves[0], parallel=waves[1],
         period=schedules.period(known(job.schedule) or ""), concurrency=known(job.concurrency) or "Allow",

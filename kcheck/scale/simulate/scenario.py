@@ -133,7 +133,7 @@ def build_scenario(world: World, cluster: Cluster) -> Scenario | str:
         system_nodes=sum(number(one.size.standing, 0) for one in world.pools.of_cluster(cluster) if one not in chosen),
         others=tuple(own_jobs[1:]), queues=queues, horizon=HORIZON + sum(one.length for one in own_jobs),
     )  # fmt: skip
-    assumed = (*(note for note, holds in notes.items() if note and holds), *defaults)
+    assumed = (*(note for note, holds in notes.items() if note and holds), *(() if case.is_static else defaults))
     found = Scenario(case, cluster, job, assumed, delays)
     written = _written(world, cluster, chosen if settings.karpenter else [])
     return _limited(replace(found, risk=_deadlock(world, found, chosen), written=written), world)

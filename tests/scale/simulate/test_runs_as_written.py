@@ -291,6 +291,15 @@ def test_a_queue_starts_gangs_one_by_one(write: Write) -> None:
     assert not any("deadlock" in line for line in lines(write, both))
 
 
+@pytest.mark.parametrize(("text", "waits"), [(spec(8, 8), False), (spec(8, 8, INDEXED), True)])
+def test_kueue_lets_pods_that_work_alone_begin_as_their_nodes_come(text: str, write: Write, *, waits: bool) -> None:
+    """Kueue resumes a job as a whole, and holds none of its pods: they are the scheduler's."""
+    queued = job("one", text).replace("namespace: team", "namespace: team, labels: {kueue.x-k8s.io/queue-name: team}")
+    found = lines(write, queued)
+    assert any("all wait for the last node" in line for line in found) is waits
+    assert any(line.endswith("work: 10 min each once all run") for line in found) is waits
+
+
 PAIR = """
 apiVersion: kubeflow.org/KIND
 metadata: {name: pair, namespace: team}
@@ -431,6 +440,7 @@ def test_nodes_that_stay_are_billed_until_the_work_ends(cluster: str, write: Wri
     assert found[0].endswith("about 10 min until the work ends, on nodes that stay")
     assert found[2].startswith("1.7 node-hours paid, $51"), "10 nodes x 10.2 min x $29.98"
     assert any(line.endswith("the size of the pools") for line in found)
+    assert not any("an autoscaler with the defaults" in line for line in found)
     assert not any("scale-down-unneeded-time" in line or "being deleted" in line for line in found)
 
 
