@@ -18,6 +18,7 @@ from kcheck.generate.parts import is_wanted
 from kcheck.text import bundled
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import align
+from kcheck.text.units import money
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(_template), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,  # noqa: S701 - what is written is no HTML
     )  # fmt: skip
-    environment.filters["commas"] = "{:,}".format
+    environment.filters |= {"commas": "{:,}".format, "money": money}
     environment.filters["product"] = prod
     environment.filters["yaml"] = lambda values: ", ".join(map(yaml.literal, values))
     environment.filters["sentence"] = lambda words: f"{words[:1].upper()}{words[1:]}."
@@ -77,8 +78,11 @@ def names(cloud: str) -> Iterator[tuple[str, str]]:
 
 
 def text(template: str, context: dict[str, object]) -> str:
-    """Render a template."""
-    return _environment().get_template(template).render(context)
+    """Render a template, with nouns in the singular after the number 1."""
+    return _PLURAL.sub(r"1 \1", _environment().get_template(template).render(context))
+
+
+_PLURAL = re.compile(r"(?<![\w.,])1 ((?:training )?(?:node|GPU|hour|address|machine|zone)(?: pool| group)?)(?:e?s)\b")
 
 
 _ASSIGNED = re.compile(r"(?m)^(\w+) += ")

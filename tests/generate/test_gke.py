@@ -370,9 +370,7 @@ def test_attached_gpus_have_a_price_and_a_quota_and_no_equivalents_elsewhere() -
     wanted = with_defaults("gke", t4)
     made = assembly.generate(wanted)
     readme = made.files["README.md"].decode()
-    assert (
-        "2.16 USD per hour at list price (n1-standard-16 with 4 nvidia-tesla-t4 on demand" in readme
-    )  # 0.76 + 4 x 0.35
+    assert "$2.16 per hour at list price (n1-standard-16 with 4 nvidia-tesla-t4 on demand" in readme  # 0.76 + 4 x 0.35
     assert "| 400 GPUs | T4 GPUs | `NVIDIA_T4_GPUS` |" in readme
     assert b"accelerator: nvidia-tesla-t4\n" in made.files["intent.yaml"]
     (refused,) = other_clouds.on_clouds(wanted, ["eks"])

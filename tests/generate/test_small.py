@@ -236,3 +236,11 @@ def test_the_exit_status_is_that_of_a_check_of_the_result(tmp_path: Path, monkey
     done = CliRunner().invoke(command, ["aks", "--intent", "old.yaml", "--output", "made"])
     assert "retired-machine" in done.output
     assert done.exit_code == CliRunner().invoke(cli, ["check", "made"]).exit_code
+
+
+@pytest.mark.parametrize("cloud", ["eks", "gke", "aks", "ack"])
+def test_one_node_is_written_in_the_singular(cloud: str) -> None:
+    made = generate(intent.with_defaults(cloud, {"nodes": 1, "job": {"nodes": 1, "hours": 1}}))
+    plurals = re.compile(r"(?<![\w.,])1 (?:\w+ )?(?:nodes|pools|hours|GPUs)\b")
+    found = {path: plurals.findall(data.decode()) for path, data in made.files.items()}
+    assert {path: words for path, words in found.items() if words} == {}

@@ -23,7 +23,7 @@ module "vpc" {
   }
 }
 
-# The layers of images in ECR are in S3: 1,000 nodes that pull at once stay off the NAT gateways, whose gigabytes cost.
+# The layers of images in ECR are in S3: pulls by 1,000 nodes at once stay off the NAT gateways, whose gigabytes cost.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = module.vpc.vpc_id
   service_name      = "com.amazonaws.${var.region}.s3"

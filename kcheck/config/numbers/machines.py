@@ -46,11 +46,6 @@ class Price(NamedTuple):
     market: str = ""
     region: str = ""
 
-    @property
-    def dollars(self) -> str:
-        """US dollars per node-hour."""
-        return f"{self.mills / 1000:,.2f}"
-
     def cost(self, nodes: int, hours: int) -> int:
         """Return the cost of nodes in whole US dollars."""
         return round(self.mills * nodes * hours / 1000)
