@@ -114,5 +114,6 @@ def test_the_checkpoint_file_system_has_a_price_or_a_link_to_it(name: str, kind:
     told = made(name, kind, 64).files["README.md"].decode()
     line = next(line for line in told.splitlines() if line.startswith("- **Checkpoints"))
     assert re.search(
-        r"costs about [\d,]+ USD a month|\]\(https://\S+\)(: \$0\.30 per GB|.* at a price that kcheck does not list)", line
+        r"costs about [\d,]+ USD a month|\]\(https://\S+\)(: \$0\.30 per GB|.* at a price that kcheck does not list)",
+        line,
     )
