@@ -144,8 +144,7 @@ class Linter:
         allowed = may_change.withhold_fixes(found, self.world, self.tree, self.reading)
         if len(things) == len(checks.things) or not any(map(operator.is_not, allowed, found)):
             return allowed
-        left = set(checks.things) - set(things)
-        others = [finding for thing in left for finding in checks.outcome(thing).findings]
+        others = [one for thing in {*checks.things}.difference(things) for one in checks.outcome(thing).findings]
         return may_change.withhold_fixes([*found, *others], self.world, self.tree, self.reading)[: len(found)]
 
 

@@ -134,10 +134,7 @@ class Evaluator:
         return ()
 
     def severity_by_size(self, grade: Grade) -> tuple[Severity | None, bool]:
-        """Return the severity by size, and whether the size is known.
-
-        The severity is None if the size is too small to report.
-        """
+        """Return the severity by size, None if too small to report; and whether small."""
         found = self.options(grade.of)
         numbers = [int(value) for value in found if isinstance(value, int | float)]
         if len(numbers) < len(found):
@@ -146,19 +143,24 @@ class Evaluator:
         for limit, severity in ((grade.wall, Severity.ERROR), (grade.recommended, Severity.WARNING)):
             most = self.evaluate(limit) if limit else None
             if isinstance(most, int | float) and min(numbers) > most:
-                return severity, is_known
+                return severity, False
         silent = is_known and grade.silent and self.holds(grade.silent)
         return None if silent else Severity.INFO, is_known
+
+    def severity(self, rule: Rule) -> tuple[Severity | None, bool]:
+        """Return the severity of a finding, None if too small; and whether small."""
+        grade = rule.grade
+        by_size, small = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
+        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if by_size and self.holds(cap.where)]
+        return min([by_size, *caps]) if by_size else by_size, small
 
     # --- findings
 
     def finding(self, rule: Rule) -> Finding | None:
         """Build the finding of a rule that fires; None if too small to report."""
-        grade = rule.grade
-        by_size, is_known = self.severity_by_size(grade) if grade else (Severity[rule.severity.upper()], False)
-        if by_size is None:
+        severity, small = self.severity(rule)
+        if severity is None:
             return None
-        caps = [Severity[cap.severity.upper()] for cap in rule.at_most if self.holds(cap.where)]
         origin = next((target.origin for target in self.targets(rule.at)), Origin((self.view.thing.place,)))
         span = origin.written
         related = [Related(use, "used here") for use in origin.spans[1:][-1:] if use.line != span.line]
@@ -171,11 +173,10 @@ class Evaluator:
         if fix is None:
             help_text = "\n".join(filter(None, (help_text, *self.sentences(rule.help))))
         return Finding(
-            rule=rule.name, severity=min([by_size, *caps]), waste=rule.waste, message=self.fill(rule.message),
+            rule=rule.name, severity=severity, waste=rule.waste, message=self.fill(rule.message),
             details=tuple(self.sentences(rule.details)), span=span, related=tuple(dict.fromkeys(related)),
             object=self.view.thing.id, fix=fix, help=help_text, anchors=(*origin.spans, self.view.thing.place),
-            about=self.view.thing.about if isinstance(self.view.thing, Input) else "",
-            small=is_known and by_size is Severity.INFO,
+            about=self.view.thing.about if isinstance(self.view.thing, Input) else "", small=small,
         )  # fmt: skip
 
     def targets(self, place: str) -> list[Target]:

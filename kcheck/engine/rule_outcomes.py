@@ -107,9 +107,7 @@ Counted in the order of the things, so that the result does not depend on who ev
 def _homes(thing: Thing, world: World) -> Candidates | None:
     """Return the clusters that an object may be on, if there are several."""
     homes = world.inventory.candidates_of
-    if not homes:
-        return None
-    return homes.get(owners(thing, world)[0])
+    return homes.get(owners(thing, world)[0]) if homes else None
 
 
 def owners(thing: Thing, world: World) -> Sequence[Thing]:
@@ -146,8 +144,7 @@ def decide_on_candidates(
     ):
         return check, ()
     words = wanted(joined_condition(rule.when, rule.problem, (rule.subject, "limits")))
-    evaluators = (_evaluator(rule, thing, world, words, cluster) for cluster in found.clusters)
-    verdicts = (evaluator.verdict(rule) for evaluator in evaluators)
+    verdicts = (_evaluator(rule, thing, world, words, cluster).verdict(rule) for cluster in found.clusters)
     first = next(verdicts)
     if any(verdict != first for verdict in verdicts):
         return replace(check, inputs=(UnknownInput(found.reason, found.reason),)), ()
@@ -158,15 +155,17 @@ def make_finding(rule: Rule, thing: Thing, world: World, clusters: tuple[Cluster
     """Build the finding, the mildest of several clusters; None if too small."""
     from kcheck.engine.rule_words import looked_at
 
-    words = looked_at(rule)
-    if not clusters:
-        return _evaluator(rule, thing, world, words).finding(rule)
-    found = [_evaluator(rule, thing, world, words, cluster).finding(rule) for cluster in clusters]
-    least, cluster = min(zip(found, clusters, strict=True), key=lambda pair: pair[0].severity if pair[0] else -1)
-    if least is None:
-        return None
+    def severity(cluster: Cluster) -> int:
+        words = looked_at(rule, "grade", "at_most")
+        found, _ = _evaluator(rule, thing, world, words, cluster).severity(rule)
+        return -1 if found is None else found
+
+    least = min(clusters, key=severity, default=None)
+    finding = _evaluator(rule, thing, world, looked_at(rule), least).finding(rule)
+    if finding is None or least is None:
+        return finding
     note = f"computed for this cluster; true of all {len(clusters):,} that may run it"
-    return replace(least, related=(*least.related, Related(cluster.place, note)))
+    return replace(finding, related=(*finding.related, Related(least.place, note)))
 
 
 def _evaluator(rule: Rule, thing: Thing, world: World, words: Wanted, cluster: Cluster | None = None) -> Evaluator:

@@ -115,9 +115,10 @@ def places(rule: Rule) -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def looked_at(rule: Rule) -> Wanted:
-    """Return everything that expressions and places of a rule may read."""
-    return {rule.subject: {}, "limits": {}, **nested(places(rule))}
+def looked_at(rule: Rule, *parts: str) -> Wanted:
+    """Return what the expressions and places of a rule, or of `parts`, may read."""
+    found = (path for path, keys in places(rule).items() if not parts or not {*parts}.isdisjoint(keys))
+    return {rule.subject: {}, "limits": {}, **nested(found)}
 
 
 def saving_words(rule: Rule) -> list[Field]:

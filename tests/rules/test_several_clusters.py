@@ -8,12 +8,14 @@ import pytest
 
 from kcheck.config.config import Config, Environment
 from kcheck.engine import rule_outcomes
+from kcheck.engine.rule_evaluator import Evaluator
 from kcheck.text.values import known, reason_of
 from tests.conftest import indented, manifest, names
 
 if TYPE_CHECKING:
     from kcheck.engine.linter import Result
-    from kcheck.text.findings import Undecided
+    from kcheck.engine.rule import Rule
+    from kcheck.text.findings import Finding, Undecided
     from tests.conftest import Check
 
 
@@ -84,6 +86,21 @@ def test_a_rule_fires_if_every_cluster_has_the_problem(check: Check) -> None:
     assert not waiting(result, RULE)
     found = next(finding for finding in result.findings if finding.rule == RULE)
     assert any("true of all 2" in related.message for related in found.related)
+
+
+def test_a_finding_of_several_clusters_is_built_once(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the others only the severity is worked out."""
+    built: list[str] = []
+    build = Evaluator.finding
+
+    def finding(self: Evaluator, rule: Rule) -> Finding | None:
+        built.append(rule.name)
+        return build(self, rule)
+
+    monkeypatch.setattr(Evaluator, "finding", finding)
+    tree = {f"{name}/main.tf": cluster(name, taint=TAINT) for name in ("dev", "prod", "test")}
+    assert RULE in names(check(tree | {"k8s/train.yaml": job()}))
+    assert built.count(RULE) == 1
 
 
 MACHINES = "apiVersion: machine.openshift.io/v1beta1\nkind: MachineSet\nmetadata: {name: gpu}\n"
