@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import posixpath
 import sys
-from collections import Counter
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -16,14 +16,22 @@ from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report
 from kcheck.text.files.tree import display_path
-from kcheck.text.findings import Severity
+from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
     from kcheck.config.config import Config
+    from kcheck.engine.linter import Result
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
 
+    Proof: TypeAlias = Callable[[tuple[str, ...]], int | None]
+
+_PROVED = 200
+"""Files up to which the fixes are proved to count them."""
 UNCHANGED = "kcheck: no relevant changes."
 
 
@@ -71,7 +79,7 @@ def command(
         "statistics" if statistics else "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
     outputs = [_output(text) for text in files]
-    config = replace(config, select=select or config.select)
+    given, config = config, replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
     if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
         if not quiet:
@@ -84,7 +92,8 @@ def command(
         result = replace(result, findings=silence(tree, config, whole, Report(result, info).findings, add_ignores))
     least = Severity[min_severity.upper()] if min_severity else None
     report = Report(result, info, show_undecided, quiet, min_severity=least)
-    report = _with_commands(report, format_, outputs, comparison)
+    proved = partial(_proved, paths, given, tree, whole, comparison, report.least)
+    report = _with_commands(report, format_, outputs, comparison, proved)
     for name, path in outputs:
         _write(path, report.render(name))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
@@ -104,8 +113,25 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
     return "" if relevant else UNCHANGED
 
 
+def _proved(
+    paths: tuple[str, ...], config: Config, tree: Tree, whole: Result, comparison: Comparison | None, least: Severity,
+    safeties: tuple[str, ...],
+) -> int | None:  # fmt: skip
+    """Count the fixes that `fix` would write; None where working them out takes long."""
+    if whole.is_late or len(whole.reading.sources) > _PROVED:
+        return None
+    from kcheck.fix.fix import State, fix
+
+    select = click.get_current_context().params["select"]
+    start = None if select or tree.charts else State({}, tree, whole)  # else it has too few findings
+    least = Severity.INFO if select else min(least, Severity.WARNING)
+    return len(
+        fix([*paths], config, safeties=safeties, rules=select, least=least, comparison=comparison, start=start).fixed
+    )
+
+
 def _with_commands(
-    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None
+    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None, proved: Proof
 ) -> Report:
     """Add the next command to text, the command line to HTML, before to comments."""
     names = {format_, *(name for name, _ in outputs)}
@@ -116,7 +142,7 @@ def _with_commands(
         return report
     context = click.get_current_context()
     if is_text:
-        report = report._replace(next_step=next_step(context, report))
+        report = report._replace(next_step=next_step(context, report, proved))
     if is_html:
         report = report._replace(command_line=command_line(context))
     return report
@@ -172,19 +198,20 @@ def _summarize(report: Report) -> None:
 # --- what to run next
 
 
-def next_step(context: click.Context, report: Report) -> str:
+def next_step(context: click.Context, report: Report, proved: Proof) -> str:
     """Suggest a command after a check; empty if no findings are shown."""
     findings = report.findings
     if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
     steps = []
-    fixes = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
-    unsafe = not fixes["safe"] + fixes["costs"]
-    if fixes:
-        number = counted(fixes["unsafe"] if unsafe else fixes["safe"] + fixes["costs"], "fix", "fixes")
+    if fixes := [finding.fix.safety for finding in findings if finding.fix is not None]:
+        unsafe = {"unsafe"}.issuperset(fixes)
+        found = proved(SAFETIES if unsafe else SAFETIES[:2])
+        number = counted(found or sum(unsafe or one != "unsafe" for one in fixes), "fix", "fixes")
+        shows = f"shows {number}" if found else f"tries {number}" if found is None else "says why no fix stands"
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
         flags += ["--info"] if report.least is Severity.INFO and not context.params.get("info") else []
-        steps.append(f"{_suggested(context, 'fix', flags=flags)} shows {number}")
+        steps.append(f"{_suggested(context, 'fix', flags=flags)} {shows}")
     told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
     worst = max(told, key=lambda finding: finding.severity)
     steps.append(_suggested(context, "explain", worst.rule))

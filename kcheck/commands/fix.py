@@ -122,7 +122,7 @@ def _declined(fixes: list[Finding]) -> list[Finding]:
                 (of, edit.apply_edits(of, edit.edits(own)))
                 for of, own in grouped(finding.changes, edit.source_of).items()
             )
-            printing.diffs(File(of.path, of.path, of.data, new) for of, new in edited)
+            printing.diffs((File(of.path, of.path, of.data, new) for of, new in edited), err=True)
             printing.note(f"{number} of {len(fixes)}: {finding.rule}: {finding.message}")
             safety = finding.fix.safety if finding.fix else ""
             answer = click.prompt(f"Apply this fix ({safety})?", type=click.Choice(("y", "n", "a", "q")), err=True)

@@ -88,20 +88,20 @@ _MARKS = {"+++": "bold", "---": "bold", "@@": "cyan", "+": "green", "-": "red"}
 """Styles of the lines of a diff by their first characters."""
 
 
-def diffs(files: Iterable[File]) -> None:
+def diffs(files: Iterable[File], *, err: bool = False) -> None:
     """Print changes for `git apply`, and warn about those it would not apply exactly."""
     from kcheck.text.files.save import diff
 
     found = {file.path: diff(file) for file in files}
-    if screen():
+    stream, text = sys.stderr if err else sys.stdout, "".join(own.text for own in found.values())
+    if screen(stream):
         from kcheck.report.layout import Line
 
-        lines = "".join(own.text for own in found.values()).splitlines()
-        page(Line(text, _MARKS.get(text[:3].strip()) or _MARKS.get(text[:1], ""), is_code=True) for text in lines)
+        lines = text.splitlines()
+        page([Line(one, _MARKS.get(one[:3].strip()) or _MARKS.get(one[:1], ""), is_code=True) for one in lines], err=err)
     else:
-        for own in found.values():
-            sys.stdout.buffer.write(own.text.encode("utf-8", "surrogateescape"))
-        sys.stdout.flush()
+        stream.buffer.write(text.encode("utf-8", "surrogateescape"))
+        stream.flush()
     for path in (path for path, own in found.items() if not own.exact):
         note(f"kcheck: {path}: its diff shows control or invisible characters as escapes; do not apply it")
 

@@ -166,6 +166,8 @@ _REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workar
 """A comment behind a value: three words or more, or a workaround; no mark of a tool such as `renovate:`."""
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
+_STUB = regex(r"resource[^{]*\{\s*(?:(?:#|//).*\s+)*(?:lifecycle\s*\{[^}]*\}\s*)?\}$")
+"""A resource with nothing but a lifecycle."""
 _END = regex(r"(?i)\b(?:to be (?:deleted|removed|retired|decommissioned)|deprecated|obsolete)\b")
 """A word by which a comment above a value or its block says that it goes."""
 _WHY = regex(
@@ -199,6 +201,7 @@ def _commented(change: Change) -> str:
         why = f"the author has commented {change.key} out here" if re.search(off, missing.container.text) else ""
         like = rf"(?m)^[ \t]*(\w+_{re.escape(words_of(change.key)[-1])})[ \t]*=[ \t]*var\."
         why = why or (f"a variable gives {near[1]} here" if (near := re.search(like, missing.container.text)) else "")
+        why = why or ("the resource has no settings in the code" if _STUB.match(missing.container.text) else "")
     elif found := _REASON.search(span.source.span(span.end, span.source.line_end(span.end)).text):
         names_it = change.key in found[1] or found[2][:3].lower() in change.key.lower()
         if not names_it and not _DESCRIPTION.match(found[1]):

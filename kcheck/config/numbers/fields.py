@@ -232,10 +232,13 @@ class Fields:
         """Return why an attribute cannot be added; empty if it can."""
         for path in (path for other in entry.get("conflicts", ()) for path in _paths(other)):
             if not isinstance(self._read(path, {}), Unset):
-                return f"remove {path.written} first: it excludes {name}"
-        needed = entry.get("needs")
-        if needed and any(isinstance(self._read(path, {}), Unset) for path in _paths(needed["path"])):
-            return f"{needed['say']}: {name} needs it"
+                return entry.get("say") or f"remove {path.written} first: it excludes {name}"
+        needed = entry.get("needs", {})
+        for path in _paths(needed["path"]) if needed else ():
+            if isinstance(value := self._read(path, {}), Unset):
+                return f"{needed['say']}: {name} needs it"
+            if isinstance(value, Known) and not value.origin.literal:
+                return f"{path.name} is computed, and {name} may not suit all its values"
         return ""
 
     def _not_applied(self, entry: FieldEntry) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the shapes of the files: nothing asks for them in a run, an
         since: NotRequired[dict[str, str]]
         values_since: NotRequired[str]
         conflicts: NotRequired[list[str]]
+        say: NotRequired[str]
         needs: NotRequired[dict[str, str]]
 
     Growth = TypedDict("Growth", {"to": str, "from": str, "when": str, "role": str}, total=False)
