@@ -98,7 +98,9 @@ def diffs(files: Iterable[File], *, err: bool = False) -> None:
         from kcheck.report.layout import Line
 
         lines = text.splitlines()
-        page([Line(one, _MARKS.get(one[:3].strip()) or _MARKS.get(one[:1], ""), is_code=True) for one in lines], err=err)
+        page(
+            [Line(one, _MARKS.get(one[:3].strip()) or _MARKS.get(one[:1], ""), is_code=True) for one in lines], err=err
+        )
     else:
         stream.buffer.write(text.encode("utf-8", "surrogateescape"))
         stream.flush()

@@ -162,8 +162,8 @@ class _Judge:
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
 
-_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround))")
-"""A comment behind a value: three words or more, or a workaround; no mark of a tool such as `renovate:`."""
+_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround)|(?i:keep|leave|always)\b.*)")
+"""A comment behind a value: three words or more, a workaround, or to keep it; no mark of a tool such as `renovate:`."""
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
 _STUB = regex(r"resource[^{]*\{\s*(?:(?:#|//).*\s+)*(?:lifecycle\s*\{[^}]*\}\s*)?\}$")
@@ -195,20 +195,22 @@ def _above(span: Span, key: str) -> str:
 
 def _commented(change: Change) -> str:
     """Explain why a deliberate value is not fixed; empty if it is not."""
-    missing, span, why = change.origin.missing, change.origin.written, ""
+    missing, why = change.origin.missing, ""
     if missing is not None:
         off = rf"(?m)^[ \t]*(?:#|//)[ \t]*(?:- )?[\"']?{re.escape(missing.path[-1])}[\"']?[ \t]*[:={{]"
         why = f"the author has commented {change.key} out here" if re.search(off, missing.container.text) else ""
         like = rf"(?m)^[ \t]*(\w+_{re.escape(words_of(change.key)[-1])})[ \t]*=[ \t]*var\."
         why = why or (f"a variable gives {near[1]} here" if (near := re.search(like, missing.container.text)) else "")
         why = why or ("the resource has no settings in the code" if _STUB.match(missing.container.text) else "")
-    elif found := _REASON.search(span.source.span(span.end, span.source.line_end(span.end)).text):
-        names_it = change.key in found[1] or found[2][:3].lower() in change.key.lower()
-        if not names_it and not _DESCRIPTION.match(found[1]):
-            why = f"a comment gives the reason for the value: {found[1].strip()}"
-    elif reason := _above(span, change.key):
-        why = f"a comment gives the reason for the value: {reason}"
-    elif (described := edit.described_default(change)) and described[1]:
+    for place in () if missing else change.origin.spans:
+        if found := _REASON.search(place.source.span(place.end, place.source.line_end(place.end)).text):
+            first = (found[2] or "")[:3].lower()
+            names_it = change.key in found[1] or (first and first in change.key.lower())
+            said = "" if names_it or _DESCRIPTION.match(found[1]) else found[1].strip()
+        else:
+            said = _above(place, change.key)
+        why = why or (f"a comment gives the reason for the value: {said}" if said else "")
+    if not (why or missing) and (described := edit.described_default(change)) and described[1]:
         why = f"its description gives the reason for the default: {described[1]}"
     return f"Not fixed: {why}\n{change.instruction} if that no longer holds" if why else ""
 

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from kcheck.commands import check
 from kcheck.commands.cli import cli
 from kcheck.commands.fix import _Places, _stale_pages
 from kcheck.config.config import Config
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
+    from kcheck.text.findings import Finding
     from tests.conftest import Write
 
 
@@ -250,13 +252,14 @@ def test_pages_with_the_old_range_are_pointed_out(write: Write) -> None:
     code = 'resource "aws_vpc" "a" {\n  cidr_block = "10.0.0.0/16"\n}\n' + subnet
     code += 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\nresource "aws_eks_node_group" "a" {\n'
     code += "  cluster_name = aws_eks_cluster.main.name\n  subnet_ids = [aws_subnet.a.id]\n  scaling_config {\n"
-    code += "    min_size = 0\n    max_size = 400\n  }\n}\n"
+    code = code.replace('/24"', '/24" # 256 addresses') + "    min_size = 0\n    max_size = 400\n  }\n}\n"
     pages = {"docs/net.md": "# Net\n\nNodes: `10.0.0.0/24`\n110.0.0.0/24 10.0.0.0/240\n", "README.md": "none"}
     write({"main.tf": code, **pages})
     found = run(".", "--diff", "--unsafe-fixes", "--select", "subnet-too-small").stderr
     assert found.startswith("Would fix 1 finding (1 unsafe) in 1 file.\n")
     assert [line.strip() for line in found.splitlines() if "still says" in line] == [
-        "the text at docs/net.md:3 still says 10.0.0.0/24"
+        "the comment at main.tf:6 still says 256",
+        "the text at docs/net.md:3 still says 10.0.0.0/24",
     ]
 
 
@@ -591,6 +594,24 @@ def test_check_counts_repeated_findings_one_by_one_as_fix_does(write: Write) -> 
     assert "1 error" in checked
     assert "; fixable: 5 costs." in checked
     assert "shows 5 fixes" in checked
+
+
+@pytest.mark.parametrize(
+    ("limit", "standing", "said"),
+    [(200, 2, "shows 2 fixes"), (200, 1, "shows 1 fix"), (200, 0, "says why no fix stands"), (0, 2, "tries 2 fixes")],
+)
+def test_check_counts_the_fixes_that_stand(
+    limit: int, standing: int, said: str, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large tree gets the number that fix tries."""
+
+    def vain(_: object, __: object, ___: object, chosen: list[Finding]) -> list[fix.Refused]:
+        return [fix.Refused(one, "no", bug=False) for one in chosen if one.span.source.path[0] in "ab"[standing:]]
+
+    monkeypatch.setattr(check, "_PROVED", limit)
+    monkeypatch.setattr(fix._Fixer, "ineffective", vain)
+    write({f"{name}/main.tf": AKS.replace("train", name) for name in "ab"})
+    assert f"--diff` {said}; " in CliRunner().invoke(cli, ["check", "."]).stdout
 
 
 def test_unsafe_fixes_are_applied_after_all_others(write: Write) -> None:

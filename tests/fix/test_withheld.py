@@ -1465,6 +1465,50 @@ def test_help_names_the_attributes_that_a_missing_block_needs(check: Check) -> N
     assert ": pod_cidr needs it; add pod_cidr = " in found.help
 
 
+def test_an_attribute_is_not_added_beside_a_computed_one_that_it_depends_on(check: Check) -> None:
+    code = OUTBOUND.replace('= "azure"', '= var.overlay ? "azure" : "kubenet"').replace(
+        "100.64.0.0/12", "10.244.0.0/16"
+    )
+    code = (
+        code.replace('    pod_cidr            = "10.244.0.0/16"\n', "") + 'variable "overlay" {\n  default = true\n}\n'
+    )
+    found = only("pod-range-too-small", check, {"main.tf": code}, Config())
+    assert found.fix is None
+    assert found.help.startswith(
+        "network_plugin is computed, and pod_cidr may not suit all its values; add pod_cidr = "
+    )
+
+
+def test_a_job_with_the_flat_fields_of_the_archived_operator_gets_no_run_policy(check: Check) -> None:
+    roles = (
+        "pytorchReplicaSpecs: {Worker: {replicas: 4, template: {spec: {containers: [{name: pytorch, image: 'a:1'}]}}}}"
+    )
+    job = f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: a}}\nspec:\n  FLAT\n  {roles}\n"
+    flat, nested = (
+        only("job-never-cleaned", check, {"job.yaml": job.replace("FLAT", own)}, Config())
+        for own in ("cleanPodPolicy: None", "runPolicy: {cleanPodPolicy: None}")
+    )
+    assert flat.fix is None
+    assert flat.help.startswith("move cleanPodPolicy, backoffLimit and the deadline from spec into runPolicy first")
+    assert nested.fix is not None
+
+
+def test_nothing_is_added_to_a_resource_without_settings(check: Check) -> None:
+    stub = 'resource "azurerm_kubernetes_cluster" "c" {\n  # imported\n  lifecycle {\n    ignore_changes = [tags]\n  }\n}\n'
+    found = only("free-control-plane", check, {"main.tf": stub})
+    assert found.fix is None
+    assert found.help.startswith("Not fixed: the resource has no settings in the code\n")
+
+
+def test_a_pool_of_aks_is_not_filled_so_that_an_upgrade_has_no_room(check: Check) -> None:
+    pool = "name = 'p'\n    auto_scaling_enabled = true\n    min_count = 1\n    max_count = 100\n".replace("'", '"')
+    code = f'resource "azurerm_kubernetes_cluster" "c" {{\n  sku_tier = "Standard"\n  default_node_pool {{\n    {pool}  }}\n}}\n'
+    found = only("pool-ends-below-target", check, {"main.tf": code})
+    assert found.fix is None
+    assert found.help.startswith("add a pool: one of AKS holds 1,000 nodes with the 100 that an upgrade adds")
+    assert only("pool-ends-below-target", check, {"main.tf": code}, Config(nodes={"": 200})).fix is not None
+
+
 # --- values that nobody would read
 
 TYPED = """
@@ -1573,6 +1617,7 @@ spec:
     [
         ("# keep cluster alive to inspect results", "keep cluster alive to inspect results"),
         ("# CI workaround", "CI workaround"),
+        ("# Keep them", "Keep them"),
         ("", ""),
         ("# see below", ""),
         ("# renovate: some mark of a tool", ""),
@@ -1588,6 +1633,15 @@ def test_a_value_with_a_reason_in_a_comment_stays(comment: str, reason: str, che
             f"Not fixed: a comment gives the reason for the value: {reason}",
             "set cleanPodPolicy: Running if that no longer holds",
         ]
+
+
+def test_a_value_with_a_reason_where_it_is_used_stays(check: Check) -> None:
+    code = SMALL_GROUP.replace("max_size     = 60", "max_size     = var.most # all that we reserved") + MOST
+    found = only("pool-ends-below-target", check, {"main.tf": code}, Config(nodes={"": 100}))
+    assert found.help.startswith("Not fixed: a comment gives the reason for the value: all that we reserved\n")
+
+
+MOST = 'variable "most" {\n  default = 60\n}\n'
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from copy import deepcopy
 
 from kcheck.text.files.tree import HCL, KUSTOMIZATIONS, MANIFESTS, TERRAFORM, VARIABLES
 from kcheck.text.findings import Change
+from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.regex import regex
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl import nodes, write
@@ -157,22 +158,27 @@ def _sorted_out(
 
 
 def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield comments near a changed value that mention it."""
-    span, old = change.origin.written, change.origin.written.text.strip("\"'")
-    source, first = span.source, span.begin.line
-    if not change.origin.literal or len(old) < _NAMED or old == str(change.value):
+    """Yield comments near a changed value, or its uses, that mention it, and whether they say no other number."""
+    old, size = change.origin.written.text.strip("\"'"), None
+    if not change.origin.literal or not old or old == str(change.value):
         return
-    name = rf"(?<![\w.-]){re.escape(old)}(?![\w.-])".encode()
-    for number in range(first, 0, -1):
-        start = span.end if number == first else source.line_starts[number - 1]
-        comment = _COMMENT.match(source.data, start, source.line_end(start))
-        found = re.search(name, comment[1]) if comment else None
-        if comment and found:
-            at = comment.start(1) + found.start()
-            alone = number >= first - 1 and old.isdecimal() and len(re.findall(rb"\d+", comment[1])) == 1
-            yield source.span(at, at + len(old.encode())), alone
-        elif not comment and number < first:
-            return
+    if (cidr := parse_cidr(old)) is not None:
+        size = cidr.num_addresses
+    names = [old] if size is None else [old, f"/{old.partition('/')[2]}", str(size), f"{size:,}"]
+    name = rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w.-])".encode()
+    for span in change.origin.spans:
+        source, first = span.source, span.begin.line
+        for number in range(first, 0 if len(old) >= _NAMED else max(first - 2, 0), -1):
+            start = span.end if number == first else source.line_starts[number - 1]
+            comment = _COMMENT.match(source.data, start, source.line_end(start))
+            found = re.search(name, comment[1]) if comment else None
+            if comment and found:
+                at = comment.start(1) + found.start()
+                near = span is change.origin.written and number >= first - 1 and len(old) >= _NAMED
+                alone = near and old.isdecimal() and len(re.findall(rb"\d+", comment[1])) == 1
+                yield source.span(at, at + len(found[0])), alone
+            elif not comment and number < first:
+                break
 
 
 def described_default(change: Change) -> tuple[Span, str] | None:
