@@ -99,6 +99,7 @@ class Project:
         self.config = config
         self._paths = list(paths)
         self._overlay = overlay or {}
+        self.checked: linter.Result | None = None
         self.tell: Callable[[str], None] = deadline.no_progress
         self.narrow: Callable[[linter.Linter], None] = lambda _: None
 
@@ -165,9 +166,10 @@ class Project:
 
         selected(replace(self.config, select=tuple(select)))
         least = Severity.INFO if info or select else Severity.WARNING
+        start = fix.State({}, self.tree, self.checked) if self.checked and not self.tree.charts else None
         found = fix.fix(
             self._paths, self.config, safeties=tuple(safeties), rules=tuple(select), least=least,
-            comparison=comparison, tell=tell, overlay=self._overlay, declined=declined,
+            comparison=comparison, tell=tell, overlay=self._overlay, declined=declined, start=start,
         )  # fmt: skip
         found.result.renamed |= former(select, self.config)
         return found

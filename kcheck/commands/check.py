@@ -6,7 +6,7 @@ import os
 import posixpath
 import sys
 from collections.abc import Collection
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -15,23 +15,20 @@ from click.core import ParameterSource
 from kcheck.commands import comparison_options, options, printing
 from kcheck.commands.options import NOTHING
 from kcheck.report.formats import FORMATS, Report
+from kcheck.text import deadline
 from kcheck.text.files.tree import display_path
 from kcheck.text.findings import SAFETIES, Severity
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
+    from kcheck.api import Project
     from kcheck.config.config import Config
-    from kcheck.engine.linter import Result
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
 
-    Proof: TypeAlias = Callable[[tuple[str, ...]], int | None]
-
 _PROVED = 200
-"""Files up to which the fixes are proved to count them."""
+"""Files up to which the fixes are worked out to count them."""
+_IN_ACTIONS = ("GITHUB_ACTIONS", "true")
 UNCHANGED = "kcheck: no relevant changes."
 
 
@@ -75,9 +72,7 @@ def command(
         raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = format_ or (
-        "statistics" if statistics else "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
-    )
+    format_ = format_ or ("statistics" if statistics else "github" if _IN_ACTIONS in os.environ.items() else "text")
     outputs = [_output(text) for text in files]
     given, config = config, replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
@@ -85,15 +80,15 @@ def command(
         if not quiet:
             printing.note(reason)
         return
-    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
+    project, whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
     if add_ignores is not None:
         from kcheck.commands.ignore import silence
 
         result = replace(result, findings=silence(tree, config, whole, Report(result, info).findings, add_ignores))
-    least = Severity[min_severity.upper()] if min_severity else None
-    report = Report(result, info, show_undecided, quiet, min_severity=least)
-    proved = partial(_proved, paths, given, tree, whole, comparison, report.least)
-    report = _with_commands(report, format_, outputs, comparison, proved)
+    report = Report(result, info, show_undecided, quiet)
+    report = report._replace(min_severity=Severity[min_severity.upper()]) if min_severity else report
+    project.config, project.checked = given, None if select else whole  # a fix must suit all rules
+    report = _with_commands(report, format_, outputs, comparison, project)
     for name, path in outputs:
         _write(path, report.render(name))
     _print(report, format_, is_relevant=bool(whole.relevant or whole.findings))
@@ -113,25 +108,8 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
     return "" if relevant else UNCHANGED
 
 
-def _proved(
-    paths: tuple[str, ...], config: Config, tree: Tree, whole: Result, comparison: Comparison | None, least: Severity,
-    safeties: tuple[str, ...],
-) -> int | None:  # fmt: skip
-    """Count the fixes that `fix` would write; None where working them out takes long."""
-    if whole.is_late or len(whole.reading.sources) > _PROVED:
-        return None
-    from kcheck.fix.fix import State, fix
-
-    select = click.get_current_context().params["select"]
-    start = None if select or tree.charts else State({}, tree, whole)  # else it has too few findings
-    least = Severity.INFO if select else min(least, Severity.WARNING)
-    return len(
-        fix([*paths], config, safeties=safeties, rules=select, least=least, comparison=comparison, start=start).fixed
-    )
-
-
 def _with_commands(
-    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None, proved: Proof
+    report: Report, format_: str, outputs: list[tuple[str, str]], comparison: Comparison | None, project: Project
 ) -> Report:
     """Add the next command to text, the command line to HTML, before to comments."""
     names = {format_, *(name for name, _ in outputs)}
@@ -142,7 +120,7 @@ def _with_commands(
         return report
     context = click.get_current_context()
     if is_text:
-        report = report._replace(next_step=next_step(context, report, proved))
+        report = report._replace(next_step=next_step(context, report, comparison, project))
     if is_html:
         report = report._replace(command_line=command_line(context))
     return report
@@ -198,15 +176,18 @@ def _summarize(report: Report) -> None:
 # --- what to run next
 
 
-def next_step(context: click.Context, report: Report, proved: Proof) -> str:
+def next_step(context: click.Context, report: Report, comparison: Comparison | None, project: Project) -> str:
     """Suggest a command after a check; empty if no findings are shown."""
     findings = report.findings
     if not findings or context.params.get("hook") or context.params["paths"] == ("-",):
         return ""
     steps = []
     if fixes := [finding.fix.safety for finding in findings if finding.fix is not None]:
-        unsafe = {"unsafe"}.issuperset(fixes)
-        found = proved(SAFETIES if unsafe else SAFETIES[:2])
+        unsafe, found = {"unsafe"}.issuperset(fixes), None
+        safeties, info = SAFETIES if unsafe else SAFETIES[:2], report.least is Severity.INFO
+        if len(report.result.reading.sources) <= _PROVED:
+            with suppress(deadline.DeadlineError):
+                found = len(project.fix(safeties, context.params["select"], info=info, comparison=comparison).fixed)
         number = counted(found or sum(unsafe or one != "unsafe" for one in fixes), "fix", "fixes")
         shows = f"shows {number}" if found else f"tries {number}" if found is None else "says why no fix stands"
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]

@@ -21,6 +21,7 @@ from kcheck.text.units import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kcheck.api import Project
     from kcheck.commands.options import Run
     from kcheck.engine.linter import Result
     from kcheck.fix.gate.baseline import Baseline
@@ -140,8 +141,8 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
 def results(
     paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool,
     prune: bool = False,
-) -> tuple[Result, Result]:  # fmt: skip
-    """Check a tree; return the result with and without known findings, and the gone."""
+) -> tuple[Project, Result, Result]:  # fmt: skip
+    """Check a tree; return it, and its result with and without known findings."""
     from kcheck.api import Project
 
     project = Project(paths, config)
@@ -153,7 +154,7 @@ def results(
     with printing.show_progress(quiet=quiet) as tell:
         whole = project.check(tell=tell).result
         if comparison is None:
-            return whole, whole
+            return project, whole, whole
         from kcheck.fix.gate.comparison import without_known
 
         tell("comparing")
@@ -162,7 +163,7 @@ def results(
         printing.note(f"kcheck: {text}")
     if comparison.baseline is not None and not (whole.is_late or changed):
         tell_gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
-    return whole, result
+    return project, whole, result
 
 
 _MOST = 10

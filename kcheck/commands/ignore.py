@@ -35,7 +35,7 @@ def command(
 
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
-    whole, result = comparison_options.results(paths, config, tree, comparison, quiet=False)
+    _, whole, result = comparison_options.results(paths, config, tree, comparison, quiet=False)
     silence(tree, config, whole, Report(result, info).findings, reason)
     options.end_on_bugs(result, is_late=whole.is_late)
 

@@ -184,9 +184,7 @@ class Checker(Struct):
             return self._wants(parts[0], scope, "int", "double")._replace(word="", meaning="")
         if name == "@in":
             return self._membership(node, scope)
-        if name == "_[_]":
-            return self._index(node, scope)
-        return self._function(node, scope)
+        return self._index(node, scope) if name == "_[_]" else self._function(node, scope)
 
     def _function(self, node: Node, scope: _Scope) -> Type:
         name, parts = node.name, node.parts

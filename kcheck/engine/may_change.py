@@ -162,7 +162,7 @@ class _Judge:
         return f"use a value of its own for this {change.subject.replace('_', ' ')}"
 
 
-_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround)|(?i:keep|leave|always)\b.*)")
+_REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workaround)|(?i:keep|leave|always)[ \t]+\S.*)")
 """A comment behind a value: three words or more, a workaround, or to keep it; no mark of a tool such as `renovate:`."""
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
@@ -204,8 +204,7 @@ def _commented(change: Change) -> str:
         why = why or ("the resource has no settings in the code" if _STUB.match(missing.container.text) else "")
     for place in () if missing else change.origin.spans:
         if found := _REASON.search(place.source.span(place.end, place.source.line_end(place.end)).text):
-            first = (found[2] or "")[:3].lower()
-            names_it = change.key in found[1] or (first and first in change.key.lower())
+            names_it = change.key in found[1] or (found[2] and found[2][:3].lower() in change.key.lower())
             said = "" if names_it or _DESCRIPTION.match(found[1]) else found[1].strip()
         else:
             said = _above(place, change.key)

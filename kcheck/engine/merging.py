@@ -39,7 +39,10 @@ def merged(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Finding]:
     images = _joined([one for one in result if one.rule in of_images], _by_file)
     result = [one for one in result if one.rule not in of_images] + images
     result = _joined(result, lambda one: (*_said(one), one.details, *one.span[1:], one.span.source.data), _COPIES)
-    return _joined(result, _adapted, _ALIKE, lambda group: len({one.span.source.path for one in group}))
+    return _joined(
+        result, lambda one: (*_said(one), one.span.source.path.rpartition("/")[2]), _ALIKE,
+        lambda group: len({one.span.source.path for one in group}),
+    )  # fmt: skip
 
 
 def named(identity: str, own: str = "") -> str:
@@ -78,10 +81,6 @@ def _by_file(finding: Finding) -> tuple[str, str]:
 
 def _said(finding: Finding) -> tuple[str, str]:
     return finding.rule, finding.message
-
-
-def _adapted(finding: Finding) -> tuple[str, ...]:
-    return *_said(finding), finding.span.source.path.rpartition("/")[2]
 
 
 def _joined(

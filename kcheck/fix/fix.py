@@ -136,14 +136,10 @@ class _Fixer(Struct):
         state = self.improved(state)
         left = without_known(state.result, self.known.contains_after_fixes)
         left.findings = [finding for finding in left.findings if self.is_selected(finding)]
-        outcome = Fixes(left, fixed=self.fixed, refused=self.refused)
-        outcome.held_back = [f for f in outcome.remaining if f.fix is not None and not self.is_allowed(f)]
-        for real, source in self.originals.items():
-            new = state.overlay.get(real, source.data)
-            if new != source.data:
-                outcome.files.append(File(real, source.path, source.data, new))
-        outcome.files.sort(key=lambda file: file.path)
-        return outcome
+        held = [one for one in left.findings if one.fix is not None and not self.is_allowed(one)]
+        files = [File(real, of.path, of.data, state.overlay.get(real, of.data)) for real, of in self.originals.items()]
+        changed = sorted((one for one in files if one.new != one.old), key=lambda file: file.path)
+        return Fixes(left, changed, self.fixed, self.refused, held)
 
     def improved(self, state: State) -> State:
         """Apply all fixes of the allowed classes, in rounds."""
@@ -185,15 +181,10 @@ class _Fixer(Struct):
             return self.attempt(state, others)  # the rest has its turn in the next round, alone or with other values
         worse = self.regression(state, after, chosen)
         if worse is not None:  # what they bring along may be mended too
-            more = self.choose(
-                [f for f in self.fixable(after.result) if not _keys(f) <= keys_of(state.result.findings)]
-            )
+            old = keys_of(state.result.findings)
+            more = self.choose([one for one in self.fixable(after.result) if not _keys(one) <= old])
             further = self.read({**after.overlay, **self.edited(after, more)}) if more else after
-            if (
-                more
-                and not self.ineffective(after, further, more)
-                and not self.regression(state, further, chosen + more)
-            ):
+            if more and not (self.ineffective(after, further, more) or self.regression(state, further, chosen + more)):
                 chosen, after, worse = chosen + more, further, None
         if worse is None:
             fixed = keys_of(self.fixed)

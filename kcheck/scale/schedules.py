@@ -79,9 +79,7 @@ def _bits(text: str, least: int, most: int, names: list[str]) -> int | None:
 
 
 def _number(text: str, least: int, names: list[str]) -> int | None:
-    if text in names:
-        return names.index(text) + least
-    return whole_number(text)
+    return names.index(text) + least if text in names else whole_number(text)
 
 
 @lru_cache(maxsize=1024)

@@ -35,6 +35,5 @@ def moves(tag: str) -> bool:
         return False
     tag = tag.lower()
     words = _SEPARATOR.split(tag)
-    if words[-1] in ("", LATEST):
-        return True
-    return not moving().isdisjoint(words) and not any(map(_BUILD.match, re.split("[-_]", tag)))
+    is_build = any(map(_BUILD.match, re.split("[-_]", tag)))
+    return words[-1] in ("", LATEST) or not (is_build or moving().isdisjoint(words))

@@ -110,9 +110,8 @@ def _is_named(path: str, tree: Tree) -> bool:
     name = os.path.basename(path).encode()
     terraform = [source for folder in tree.folders for source in folder.terraform]
     others = [*tree.manifests, *filter(None, map(tree.source, tree.kustomizations))]
-    if any(name in source.data for source in (*terraform, *others)):
-        return True
-    return any(_may_name(source, path) for source in terraform)
+    named = (name in source.data for source in (*terraform, *others))
+    return any(named) or any(_may_name(source, path) for source in terraform)
 
 
 def _may_name(source: Source, path: str) -> bool:

@@ -122,9 +122,7 @@ def _environment() -> Environment:
 
 def _finalized(value: object) -> object:
     """Escape hidden characters of a text and cut it; pass markup through."""
-    if hasattr(value, "__html__"):
-        return value
-    return visible(clipped(str(value), _LONGEST))
+    return value if hasattr(value, "__html__") else visible(clipped(str(value), _LONGEST))
 
 
 @cache

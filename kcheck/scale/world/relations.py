@@ -105,9 +105,7 @@ class Autoscaling(Memory):
 
     def beyond_pools(self, cluster: Cluster) -> bool:
         """Whether the cloud or Karpenter adds nodes besides the pools."""
-        if known(cluster.provisioned):
-            return True
-        return self.has_karpenter(cluster) and not self._is_limited(cluster)
+        return bool(known(cluster.provisioned)) or (self.has_karpenter(cluster) and not self._is_limited(cluster))
 
     def has_karpenter(self, cluster: Cluster) -> bool:
         """Whether Karpenter is on a cluster, even beside another autoscaler."""

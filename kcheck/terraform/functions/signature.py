@@ -117,9 +117,7 @@ def give(value: Any, origin: Origin) -> Datum:
         return Known(tuple(give(item, origin) for item in value), origin)
     if isinstance(value, Fraction):
         return Known(scalars.rounded(scalars.whole(value)), origin)
-    if type(value) is str:
-        return Known(normal(value), origin)
-    return Known(value, origin)
+    return Known(normal(value), origin) if type(value) is str else Known(value, origin)
 
 
 def settled(datum: Datum) -> object:

@@ -158,13 +158,12 @@ def _sorted_out(
 
 
 def stale_comments(change: Change) -> Iterator[tuple[Span, bool]]:
-    """Yield comments near a changed value, or its uses, that mention it, and whether they say no other number."""
-    old, size = change.origin.written.text.strip("\"'"), None
+    """Yield comments that mention a changed value, and whether to change them."""
+    old = change.origin.written.text.strip("\"'")
     if not change.origin.literal or not old or old == str(change.value):
         return
-    if (cidr := parse_cidr(old)) is not None:
-        size = cidr.num_addresses
-    names = [old] if size is None else [old, f"/{old.partition('/')[2]}", str(size), f"{size:,}"]
+    size = cidr.num_addresses if (cidr := parse_cidr(old)) else ""
+    names = (old, f"/{old.partition('/')[2]}", f"{size}", f"{size:,}") if size else (old,)
     name = rf"(?<![\w.-])(?:{'|'.join(map(re.escape, names))})(?![\w.-])".encode()
     for span in change.origin.spans:
         source, first = span.source, span.begin.line
