@@ -14,7 +14,7 @@ from kcheck.config.config import ConfigError
 from kcheck.terraform.configuration import CALL_ARGUMENTS, Configuration
 from kcheck.terraform.module import Module
 from kcheck.text.files import system
-from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.boundary import contains_path, git_folders, git_line, git_text
 from kcheck.text.files.disk import TooLargeError
 from kcheck.text.files.tree import TERRAFORM, Tree, display_path
 from kcheck.text.regex import regex
@@ -30,8 +30,6 @@ _ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Repository hosts that Terraform recognises without `git::`."""
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_REFERENCES = 10_000_000
-"""Bytes of a list of git's references."""
 
 
 class Address(NamedTuple):
@@ -83,7 +81,7 @@ class Copies:
         self._parse = parse
         self._read: dict[str, Configuration | None] = {}
         self._fetched = cache(self._in_terraform)
-        self._origin = cache(self._origin_of)
+        self._origin = cache(remote)
         for folder in folders:
             if not tree.disk.is_folder(folder):
                 raise ConfigError(f"--module-dir {folder}: there is no such folder")
@@ -176,47 +174,26 @@ class Copies:
             return Own(display_path(path), certain=bool(origin))
         return None
 
-    def _origin_of(self, top: str) -> str:
-        """Return a repository's owner and name from git's configuration; empty if unknown."""
-        address = origin(self._tree.disk.head(os.path.join(top, ".git", "config"), CONFIG))
-        return address.path if address else ""
-
-
-CONFIG = 65_536
-"""Bytes of git's configuration that are read."""
-
-
-def origin(config: bytes) -> Address | None:
-    """Parse the URL of the remote `origin` in git's configuration; None without one."""
-    found = _ORIGIN.search(config.decode("utf-8", "replace"))
-    return parse_address(found[1]) if found else None
-
 
 def revision(folder: str) -> str:
     """Return the commit recorded in git's files; empty without one."""
-    git = os.path.join(folder, ".git")
-    head = _text(os.path.join(git, "HEAD")).strip()
+    git, shared = git_folders(folder)
+    head = git_line(os.path.join(git, "HEAD")).strip()
     if not head.startswith("ref: refs/"):
         return head if _COMMIT.fullmatch(head) else ""
     name = head.removeprefix("ref: ")
     if ".." in name.split("/"):
         return ""
-    packed = (line.partition(" ") for line in _text(os.path.join(git, "packed-refs")).splitlines())
-    found = [_text(os.path.join(git, *name.split("/"))).strip(), *(commit for commit, _, ref in packed if ref == name)]
+    packed = (line.partition(" ") for line in git_text(os.path.join(shared, "packed-refs")).splitlines())
+    loose = git_line(os.path.join(shared, *name.split("/")))
+    found = [loose, *(commit for commit, _, ref in packed if ref == name)]
     return next((commit for commit in found if _COMMIT.fullmatch(commit)), "")
-
-
-def _text(path: str, most: int = _REFERENCES) -> str:
-    """Read one of git's files; refuse pipes, which would block."""
-    try:
-        return system.head(path, most).decode("utf-8", "replace") if os.path.isfile(path) else ""
-    except OSError:
-        return ""
 
 
 def remote(folder: str) -> str:
     """Return the path of a clone's URL without host; empty if unknown."""
-    address = origin(_text(os.path.join(folder, ".git", "config"), CONFIG).encode())
+    found = _ORIGIN.search(git_text(os.path.join(git_folders(folder)[1], "config")))
+    address = parse_address(found[1]) if found else None
     return address.path if address else ""
 
 

@@ -72,9 +72,9 @@ def _content(path: str, name: str) -> tuple[str, int]:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return f"link {os.readlink(path)}", 0
-        if stat.S_ISDIR(status.st_mode):
+        if stat.S_ISDIR(status.st_mode) or name == _GIT:  # the file of a work tree says where it lies
             return f"folder {remote(os.path.dirname(path)) if name == _GIT else ''}", 0
-        if stat.S_ISREG(status.st_mode) and name != _GIT:  # that of a work tree says where it lies
+        if stat.S_ISREG(status.st_mode):
             data = system.head(path, -1 if status.st_size <= MAX_BYTES else _HEAD)
             return f"file {status.st_size} {system.digest(data)}", len(data)
     except OSError as error:

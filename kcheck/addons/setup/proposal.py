@@ -20,7 +20,7 @@ from kcheck.inventory import reader
 from kcheck.inventory.reading import Reading
 from kcheck.model import Cluster, Inventory
 from kcheck.text.control_characters import visible
-from kcheck.text.files.boundary import around, contains_path
+from kcheck.text.files.boundary import around, contains_path, git_folders, git_text
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
 from kcheck.text.files.tree import Tree, display_path
@@ -51,7 +51,7 @@ class Proposal(Struct):
             return display_path(real)
 
 
-_REMOTE = regex(rb"(?m)^\s*url\s*=\s*\S*(github|gitlab)")
+_REMOTE = regex(r"(?m)^\s*url\s*=\s*\S*(github|gitlab)")
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
@@ -79,8 +79,8 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     if systems is None:
         there = {"github": ".github", "gitlab": hook_and_job.GITLAB}
         found = [name for name, path in there.items() if os.path.exists(os.path.join(top, path))]
-        remote = _REMOTE.search(Disk(boundary=around([top])).read(os.path.join(top, ".git/config")) or b"")
-        systems = tuple(found or ([remote[1].decode()] if remote else []))
+        remote = _REMOTE.search(git_text(os.path.join(git_folders(top)[1], "config")))
+        systems = tuple(found or ([remote[1]] if remote else []))
     if "github" in systems:
         _workflow(proposal, top, below)
     if "gitlab" in systems:

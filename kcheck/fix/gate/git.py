@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kcheck.config.config import ConfigError, find_program
 from kcheck.text.files import system
-from kcheck.text.files.boundary import REASON, Boundary, contains_path, remedy, repository
+from kcheck.text.files.boundary import REASON, Boundary, contains_path, git_line, git_link, git_text, remedy, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
 from kcheck.text.files.tree import display_path
 from kcheck.text.findings import Finding, Identity
@@ -23,8 +23,6 @@ from kcheck.text.regex import regex
 from kcheck.text.text import Span, steps
 
 _FLAG = "--diff-base"
-_LINK = "gitdir: "
-"""Prefix of the content of a `.git` file in a worktree or submodule."""
 _PARTS = (
     "HEAD", "commondir", "config", "config.worktree", "index", "info", "logs", "objects", "objects/info",
     "objects/pack", "packed-refs", "refs", "refs/heads", "refs/remotes", "reftable", "shallow",
@@ -97,8 +95,8 @@ class Repository:
             return self._allowed(system.real_path(entry), entry)
         if os.path.isdir(entry):
             return entry
-        folder = system.real_path(os.path.join(top, _line(entry).removeprefix(_LINK)))
-        if not contains_path(top, folder) and (_is_worktree(folder, entry) or self._is_submodule(folder, top)):
+        folder, is_worktree = git_link(entry)
+        if not contains_path(top, folder) and (is_worktree or self._is_submodule(folder, top)):
             return folder
         return self._allowed(folder, entry)
 
@@ -110,7 +108,7 @@ class Repository:
         """Refuse parts of the git folder and object stores outside of it."""
         self._check_parts(self.folder)
         entry = os.path.join(self.folder, "commondir")
-        common = system.real_path(os.path.join(self.folder, _line(entry)))
+        common = system.real_path(os.path.join(self.folder, git_line(entry)))
         if common != self.folder:
             if common != os.path.dirname(os.path.dirname(self.folder)):
                 self._allowed(common, entry)
@@ -120,7 +118,7 @@ class Repository:
             entry = os.path.join(store, "info", "alternates")
             if not contains_path(store, entry):
                 self._allowed(system.real_path(entry), entry)
-            for line in _text(entry).splitlines():
+            for line in git_text(entry).splitlines():
                 if line.startswith('"'):
                     raise ConfigError(f"{_FLAG}: {display_path(entry)} has a path in quotes; write it without")
                 real = system.real_path(os.path.join(store, line))
@@ -208,22 +206,6 @@ class Repository:
         chosen = self.line("config", "--global", "--type=path", "--get", "core.excludesFile", has_user=True)
         folder = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
         return chosen or os.path.join(folder, "git", "ignore")
-
-
-def _is_worktree(folder: str, entry: str) -> bool:
-    """Whether a worktree's git folder points back to the `.git` file that names it."""
-    back = _line(os.path.join(folder, "gitdir"))
-    own = os.path.basename(os.path.dirname(folder)) == "worktrees"
-    return own and bool(back) and system.real_path(os.path.join(folder, back)) == entry
-
-
-def _line(path: str) -> str:
-    """Return the first line of a file; empty if the file is missing."""
-    return _text(path).partition("\n")[0].rstrip("\r")
-
-
-def _text(path: str) -> str:
-    return os.fsdecode(system.read(path)) if os.path.isfile(path) else ""
 
 
 # --- changes

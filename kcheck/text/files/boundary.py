@@ -91,3 +91,38 @@ def _is_repository(folder: str) -> bool:
 
 def _with_separator(path: str) -> str:
     return os.path.join(path, "")
+
+
+# --- git's own files of a work tree
+
+
+_LONGEST = 10_000_000
+"""Bytes of a file that are read; a list of references is the largest."""
+
+
+def git_folders(top: str) -> tuple[str, str]:
+    """Return a work tree's git folder, and the one it shares with others."""
+    entry = os.path.join(top, ".git")
+    folder, is_worktree = git_link(entry)
+    return (folder, os.path.dirname(os.path.dirname(folder))) if is_worktree else (entry, entry)
+
+
+def git_link(entry: str) -> tuple[str, bool]:
+    """Return the folder that a `.git` file names, and whether that points back."""
+    folder = system.real_path(os.path.join(os.path.dirname(entry), git_line(entry).removeprefix("gitdir: ")))
+    back = git_line(os.path.join(folder, "gitdir"))
+    own = bool(back) and os.path.basename(os.path.dirname(folder)) == "worktrees"
+    return folder, own and system.real_path(os.path.join(folder, back)) == system.real_path(entry)
+
+
+def git_line(path: str) -> str:
+    """Return the first line of a file; empty if the file is missing."""
+    return git_text(path).partition("\n")[0].rstrip("\r")
+
+
+def git_text(path: str) -> str:
+    """Read one of git's files; empty for none, and for a pipe."""
+    try:
+        return os.fsdecode(system.head(path, _LONGEST)) if os.path.isfile(path) else ""
+    except OSError:
+        return ""

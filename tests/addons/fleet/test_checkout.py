@@ -13,7 +13,7 @@ from kcheck.addons.fleet.checkout import Keys
 from kcheck.addons.fleet.listing import Repository
 from kcheck.addons.fleet.outcomes import Settings
 from kcheck.config.config import Environment
-from kcheck.terraform.copies import revision
+from kcheck.terraform.copies import remote, revision
 from kcheck.text.files.disk import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -178,6 +178,22 @@ def test_commit_is_read_from_git_files(files: dict[str, str], expected: str, top
         (top / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
         (top / ".git" / name).write_text(text)
     assert revision(str(top)) == expected
+
+
+def test_commit_and_remote_of_a_worktree_are_those_of_its_repository(top: Path, tmp_path: Path) -> None:
+    tree, own, git = tmp_path / "tree", top / ".git" / "worktrees" / "tree", top / ".git"
+    for file, text in {
+        tree / ".git": f"gitdir: {own}\n",
+        own / "gitdir": f"{tree}/.git\n",
+        own / "HEAD": "ref: refs/heads/topic\n",
+        git / "refs/heads/topic": f"{COMMIT}\n",
+        git / "config": '[remote "origin"]\n\turl = git@github.com:acme/infra.git\n',
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    assert (revision(str(tree)), remote(str(tree))) == (COMMIT, "acme/infra")
+    (own / "gitdir").write_text(f"{tmp_path}/other/.git\n")  # it belongs to another tree
+    assert (revision(str(tree)), remote(str(tree))) == ("", "")
 
 
 def test_a_folder_without_git_has_no_commit(tmp_path: Path) -> None:
