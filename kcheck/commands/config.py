@@ -3,7 +3,7 @@
 import click
 
 from kcheck.commands import options, printing
-from kcheck.config.config import Config, Environment, Usage
+from kcheck.config.config import Config
 
 
 @click.command("config", cls=options.Command)
@@ -31,11 +31,14 @@ _NAMES = (
 
 
 def _settings(config: Config) -> dict[str, object]:
+    from msgspec import to_builtins
+
+    usage = to_builtins(config.usage)
     special = {
         "nodes": config.nodes.get("") if set(config.nodes) <= {""} else config.nodes,
-        "price": None if config.price is None else config.price / 100,
-        "clusters": [_environment(environment) for environment in config.environments],
-        "usage": _usage(config.usage),
+        "price": config.price and config.price / 100,
+        "clusters": [{**to_builtins(one), "price": one.price and one.price / 100} for one in config.environments],
+        "usage": {**usage, "tiers": {tier.pop("name"): tier for tier in usage["tiers"]}},
         "suppressions": [
             {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
             for a in config.accepted
@@ -43,21 +46,6 @@ def _settings(config: Config) -> dict[str, object]:
     }
     found = {name: special[name] if name in special else getattr(config, name) for name in _NAMES}
     return {name: None if value == "" else value for name, value in found.items()}
-
-
-def _usage(usage: Usage) -> dict[str, object]:
-    from msgspec import to_builtins
-
-    table = to_builtins(usage)
-    return {**table, "tiers": {tier.pop("name"): tier for tier in table["tiers"]}}
-
-
-def _environment(environment: Environment) -> dict[str, object]:
-    from msgspec.structs import asdict
-
-    table = asdict(environment)
-    table["price"] = None if environment.price is None else environment.price / 100
-    return table
 
 
 def _lines(name: str, value: object) -> list[str]:

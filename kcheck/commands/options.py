@@ -9,7 +9,7 @@ import os
 import sys
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
@@ -27,10 +27,8 @@ from kcheck.text.regex import regex
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping
 
-    from kcheck.config.config import Config
+    from kcheck.config.config import Config, Written
     from kcheck.engine.linter import Result
-
-T = TypeVar("T")
 
 NOTHING = "kcheck: nothing relevant here: no cluster in Terraform, no workload in a manifest."
 THRESHOLDS = ("error", "warning", "info", "undecided", "never")
@@ -116,17 +114,6 @@ hook = click.option(
     "--hook", is_flag=True,
     help="For pre-commit: PATHs that are files are those of the commit; do nothing unless one of them matters.",
 )  # fmt: skip
-
-
-def former(name: str, now: str, *, is_flag: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a hidden option for an old spelling, which prints the new one."""
-
-    def told(_context: click.Context, _parameter: click.Parameter, value: T) -> T:
-        if value:
-            printing.note(f"kcheck: {name} is `{now}` now")
-        return value
-
-    return click.option(name, is_flag=is_flag, hidden=True, callback=told)
 
 
 def output_format(*formats: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -263,6 +250,26 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return _with_options(command, needs_config=False)
 
 
+def _effective(
+    paths: tuple[str, ...], file: str | None, flags: Written, overlay: Mapping[str, bytes | None] | None = None
+) -> Config:
+    """Return the settings of a run. Raises ConfigError with all mistakes in them."""
+    from kcheck.config.config import ConfigError
+    from kcheck.config.effective import effective_config
+
+    try:
+        return effective_config(paths, file, flags, overlay)
+    except ConfigError as error:
+        if error.rest is not None:
+            from kcheck.engine import rules
+
+            try:
+                rules.selected(error.rest)
+            except ConfigError as names:
+                raise ConfigError(*error.lines, *names.lines) from error
+        raise
+
+
 @contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
     """End the run with exit status 3 when its time limit is reached."""
@@ -282,13 +289,11 @@ def _with_options(command: Callable[..., None], *, needs_config: bool) -> Callab
         paths: tuple[str, ...], folders: tuple[str, ...], file: str | None, timeout: float | None = None,
         hook: bool = False, usage: str | None = None, **rest: object,
     ) -> None:  # fmt: skip
-        from kcheck.config import effective
-
         flags = {"rules": folders, "usage": (usage,) if usage else (), **{name: rest.pop(name) for name in _SETTINGS}}
         with _time_limit(timeout):
             touched = _touched(paths) if hook else set()
             paths = tuple(path for path in paths if path not in touched)
-            settings = partial(effective.effective_config, file=file, flags=flags)
+            settings = partial(_effective, file=file, flags=flags)
             run = click.get_current_context().obj = Run(settings, _canonical(paths, file, flags))
             if not needs_config:
                 command(paths=paths, **rest)

@@ -20,10 +20,10 @@ Written = dict[str, Any]
 
 
 class ConfigError(Error):
-    """Usage errors and their remedies, a line each."""
+    """Usage errors and remedies, a line each; `rest` are settings without them."""
 
-    def __init__(self, *lines: str) -> None:
-        self.lines = tuple(map(visible, lines))
+    def __init__(self, *lines: str, rest: "Config | None" = None) -> None:
+        self.lines, self.rest = tuple(map(visible, lines)), rest
         super().__init__("\n".join(self.lines))
 
 

@@ -17,7 +17,7 @@ from kcheck.text.partly_known import plain
 from kcheck.text.values import Datum, DatumValue, Known, Origin, known, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from jsonschema_rs import Draft202012Validator
 
@@ -85,7 +85,7 @@ def _resolved(part: Schema | None, whole: Schema) -> Schema | None:
 def _validator(name: str) -> Draft202012Validator:
     from jsonschema_rs import Draft202012Validator  # only who writes such a file pays for it
 
-    return Draft202012Validator(dict(load(name)))
+    return Draft202012Validator(dict(load(name)), validate_formats=True)
 
 
 def document(source: Source) -> Known[DatumValue]:
@@ -107,13 +107,31 @@ def document(source: Source) -> Known[DatumValue]:
     return datum(first.root) if first.root is not None else empty
 
 
-def check(data: Known[DatumValue], schema: str, noun: str, whole: str) -> None:
-    """Compare data with a schema; `noun` and `whole` are those of `differences`.
+def check(data: Known[DatumValue], *schema: str) -> None:
+    """Raise ConfigError, with a line for each mistake, if data differs from a schema."""
+    if mistakes := right(data, *schema)[1]:
+        raise ConfigError(*mistakes)
 
-    Raises ConfigError if they differ; a line for each place says what is expected.
-    """
-    if found := differences(data, schema, noun, whole):
-        raise ConfigError(*(f"{place.location}: {message}" for place, message in found))
+
+def right(data: Known[DatumValue], *schema: str) -> tuple[Known[DatumValue], list[str]]:
+    """Return the part of data that agrees with a schema, and the mistakes of the rest."""
+    mistakes = wrong = differences(data, *schema)
+    while wrong:
+        data = _without(data, [place for place, _ in wrong])
+        wrong = differences(data, *schema)
+    return data, [f"{place.location}: {message}" for place, message in mistakes]
+
+
+def _without(data: Known[DatumValue], places: Collection[Span]) -> Known[DatumValue]:
+    """Leave out the parts of data at some places; a root becomes empty."""
+    value = {} if data.origin.written in places else data.value
+    if isinstance(value, dict):
+        members = ((key, member) for key, member in value.items() if isinstance(member, Known))
+        return Known({k: _without(m, places) for k, m in members if m.origin.written not in places}, data.origin)
+    if isinstance(value, tuple):
+        items = (item for item in value if isinstance(item, Known) and item.origin.written not in places)
+        return Known(tuple(_without(item, places) for item in items), data.origin)
+    return data
 
 
 def datum(node: yaml.Node) -> Known[DatumValue]:
@@ -208,7 +226,7 @@ def _expected(keyword: str, wanted: Written, value: object) -> str:
         return f"must be {_BOUNDS[keyword]} {limit}"
     if keyword == "oneOf":
         return f"needs {' or '.join(' and '.join(choice['required']) for choice in limit)}, not both"
-    if keyword == "pattern":
+    if keyword in ("pattern", "format"):
         return "must not be empty" if limit == _NOT_BLANK else f"must look like {wanted['examples'][0]}, not {value}"
     kinds = [limit] if isinstance(limit, str) else limit
     right = f"one of {', '.join(limit)}" if keyword == "enum" else " or ".join(ARTICLES[kind] for kind in kinds)

@@ -2,7 +2,8 @@
 
 import datetime
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from msgspec import convert
@@ -37,8 +38,8 @@ def load(paths: Iterable[str], named: str | None = None, disk: Disk | None = Non
 def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> Config:
     """Load a settings file; `is_named` ones may be outside the boundary.
 
-    Other settings render no charts, and cannot name paths outside. Raises ConfigError if the file cannot be read, has
-    an invalid setting, or names paths outside.
+    Other settings render no charts, and cannot name paths outside. Raises ConfigError if the file cannot be read, or
+    with all mistakes in it: invalid settings, missing paths, paths outside.
     """
     disk = Disk(disk.overlay, boundary.widened([found]))
     if disk.is_outside(found):
@@ -51,18 +52,30 @@ def load_file(found: str, disk: Disk, boundary: Boundary, *, is_named: bool) -> 
         raise ConfigError(f"{found}: no such file, or it cannot be read")
     source = Source(os.path.relpath(found).replace(os.sep, "/"), content)
     data = _toml(source) if found.endswith(".toml") else schemas.document(source)
-    schemas.check(data, "settings", "setting", "the settings")
+    data, wrong = schemas.right(data, "settings", "setting", "the settings")
     config = _config(data, os.path.dirname(found))
     folder = os.path.dirname(system.real_path(found))
     paths_outside = [(name, path) for name, path in config.paths() if not boundary.holds(system.real_path(path))]
+    own = boundary.widened(path for _, path in paths_outside)
     if not is_named or boundary.holds(folder):  # not the user's own settings: they run nothing, and lead nowhere else
         config = replace(config, render_refused=bool(config.render))
         own = boundary if boundary.holds(folder) else around([folder])
-        for name, path in paths_outside:
-            if not own.holds(system.real_path(path)):
-                place = config.places.get(name, found)
-                raise ConfigError(f"{place}: {name}: {path} is {REASON}; {remedy(path)}")
+    named = list(_mistakes(config, Disk(disk.overlay, own)))
+    if mistakes := [*wrong, *(f"{config.places.get(name, found)}: {name}: {text}" for name, text in named)]:
+        raise ConfigError(*mistakes, rest=None if any(name == "rules" for name, _ in named) else config)
     return replace(config, boundary=boundary.widened(path for _, path in paths_outside))
+
+
+def _mistakes(config: Config, disk: Disk) -> Iterator[tuple[str, str]]:
+    """Yield clusters with one name, and paths that lead outside, or nowhere."""
+    roots = Counter((one.root, one.name) for one in config.environments)
+    yield from (("clusters", f"two entries for {root} need different names") for (root, _), n in roots.items() if n > 1)
+    later = {config.baseline, *(pattern for one in config.environments for pattern in one.manifests)}
+    for name, path in config.paths():
+        if disk.is_outside(path):
+            yield name, f"{path} is {REASON}; {remedy(path)}"
+        elif path not in later and not (disk.is_file(path) or disk.is_folder(path)):
+            yield name, f"there is no {path}"
 
 
 # --- reading
@@ -121,14 +134,11 @@ def _config(data: Known[DatumValue], folder: str) -> Config:
     def near(path: str) -> str:
         return os.path.normpath(os.path.join(folder, path)).replace(os.sep, "/")
 
-    environments = [environment(table, near) for table in values.get("clusters", ())]
-    for one in environments:
-        if sum((one.root, one.name) == (other.root, other.name) for other in environments) > 1:
-            raise ConfigError(f"{places['clusters']}: clusters: two entries for {one.root} need different names")
     made = {
         **{name: list(map(near, values[name])) for name in _FILES & values.keys()},
         "nodes": {"": values["nodes"]} if values.get("nodes") else {}, "price": _cents(values.get("price")),
-        "environments": environments, "limits": _limits(values.get("limits", {})),
+        "environments": [environment(table, near) for table in values.get("clusters", ())],
+        "limits": _limits(values.get("limits", {})),
         "per_path_ignores": {near(path): names for path, names in values.get("per_path_ignores", {}).items()},
         "mirrors": {registry: mirror.rstrip("/") for registry, mirror in values.get("mirrors", {}).items()},
         "accepted": [_accepted(one, near) for one in possible(members.get("suppressions")) if isinstance(one, Known)],
@@ -185,9 +195,6 @@ def _accepted(item: Known[DatumValue], near: Callable[[str], str]) -> Accepted:
     table = plain(item)
     place = item.origin.written
     expires = table.get("expires")
-    try:
-        day = datetime.date.fromisoformat(expires) if expires else None
-    except ValueError as error:
-        raise ConfigError(f"{place.location}: suppressions: {expires} is not a date") from error
+    day = datetime.date.fromisoformat(expires) if expires else None
     path = near(table["path"]) if "path" in table else ""
     return Accepted(table["rule"], path, table["reason"], day, place)

@@ -78,7 +78,7 @@ DATA = st.recursive(
 
 @pytest.mark.parametrize("name", ["settings", "intent", "rule"])
 def test_every_schema_keyword_has_a_message(name: str) -> None:
-    known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "pattern", "oneOf", "examples", "items",
+    known = {"type", "enum", "minimum", "maximum", "exclusiveMinimum", "pattern", "oneOf", "examples", "format", "items",
              "properties", "additionalProperties", "required", "description", "title", "$schema", "$defs", "$ref"}  # fmt: skip
 
     def keys(schema: dict[str, Any]) -> set[str]:

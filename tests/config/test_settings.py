@@ -125,6 +125,8 @@ def test_paths_in_settings_are_relative_to_the_settings_file(write: Write) -> No
         {
             "infra/kcheck.yaml": "var_files: [prod.tfvars]\nclusters: [{root: ., var_files: [../x.tfvars]}]\n",
             "infra/main.tf": "",
+            "infra/prod.tfvars": "",
+            "x.tfvars": "",
         }
     )
     found = settings.load(["infra"])
@@ -154,7 +156,7 @@ WRONG = [
     ("limits:\n  eks.pool.quota: {value: 900}\n", "kcheck.yaml:2: limits.eks.pool.quota needs reason"),
     ("suppressions:\n  - rule: x\n    reason: ' '\n", "kcheck.yaml:3: suppressions[0].reason must not be empty"),
     ("suppressions:\n  - {rule: x, reason: z, expires: soon}\n", "kcheck.yaml:2: suppressions[0].expires must look like 2027-01-31, not soon"),
-    ("suppressions:\n  - {rule: x, reason: z, expires: 2027-02-31}\n", "kcheck.yaml:2: suppressions: 2027-02-31 is not a date"),
+    ("suppressions:\n  - {rule: x, reason: z, expires: 2027-02-31}\n", "kcheck.yaml:2: suppressions[0].expires must look like 2027-01-31, not 2027-02-31"),
     ("limits:\n  '07': 1\n", "kcheck.yaml:2: limits.07 must be a mapping with value and reason, not 1"),
     ("simulation:\n  boot: 95\n", "kcheck.yaml:2: simulation.boot must be a text, not 95"),
     ("mirrors:\n  docker.io: -5%\n", "kcheck.yaml:2: mirrors.docker.io must look like registry.example.com/hub, not -5%"),
@@ -198,6 +200,24 @@ def test_all_mistakes_in_settings_are_reported_at_once(write: Write) -> None:
         "Error: kcheck.yaml:1: ignore: there is no rule netwrk; did you mean network?",
         "kcheck.yaml:2: limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?",
         "kcheck.yaml:2: limits: aks.kubenet.nodes is a hard limit of 400 nodes; nobody can raise it",
+    ]
+    write(
+        {
+            "kcheck.yaml": "price: -3\nclusters: [{root: .}, {root: .}, {root: lost, var_files: [/etc/x]}]\nselect: [netwrk, 7]\n"
+            "suppressions:\n  - {rule: kubenet, reason: z, expires: 2027-02-31}\nlimits: {eks.pool.quotas: {value: 1, reason: z}}\n"
+        }
+    )
+    said = CliRunner().invoke(cli, ["check"]).stderr.splitlines()
+    assert [line.removeprefix("Error: ") for line in said[3:]] == [
+        "kcheck.yaml:1: price must be more than 0",
+        "kcheck.yaml:3: select[1] must be a text, not 7",
+        "kcheck.yaml:5: suppressions[0].expires must look like 2027-01-31, not 2027-02-31",
+        "kcheck.yaml:2: clusters: two entries for . need different names",
+        "kcheck.yaml:2: clusters: /etc/x is outside of the repository; --allow-outside /etc/x reads it",
+        "kcheck.yaml:2: clusters: there is no lost",
+        "kcheck.yaml:3: select: there is no rule netwrk; did you mean network?",
+        "kcheck.yaml:4: suppressions: there is no rule kubenet; did you mean kubenet-retiring?",
+        "kcheck.yaml:6: limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?",
     ]
     write({"kcheck.yaml": ""})
     said = CliRunner().invoke(cli, ["check", "--select", "zonal-control-plan,subnet-too-smal,gpu"]).stderr.splitlines()
@@ -247,9 +267,9 @@ def test_any_settings_text_is_read_or_refused(tmp_path_factory: pytest.TempPathF
         ("suppressions: [{rule: kubenet, reason: z}]\n", "suppressions: there is no rule kubenet"),
         ("limits: {eks.pool.quotas: {value: 1, reason: z}}\n", "limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?"),
         ("limits: {aks.kubenet.nodes: {value: 1000, reason: z}}\n", "limits: aks.kubenet.nodes is a hard limit of 400 nodes"),
-        ("rules: [policies]\n", "rules: there is no folder policies"),
-        ("clusters: [{root: nowhere}]\n", "clusters: there is no folder nowhere"),
-        ("var_files: [nowhere.tfvars]\n", "nowhere.tfvars: there is no such variable file"),
+        ("rules: [policies]\n", "rules: there is no policies"),
+        ("clusters: [{root: nowhere}]\n", "clusters: there is no nowhere"),
+        ("var_files: [nowhere.tfvars]\n", "var_files: there is no nowhere.tfvars"),
         ("per_path_ignores: {a: [kubenet]}\n", "per_path_ignores: there is no rule kubenet"),
         ("not_ignorable: [kubenet]\n", "not_ignorable: there is no rule kubenet"),
         ("not_ignorable: [network]\nseverity: {kubenet-retiring: info}\n", "severity: kubenet-retiring cannot be ignored"),
@@ -288,7 +308,7 @@ def test_the_published_schema_agrees_with_kcheck(text: str, write: Write) -> Non
     try:
         settings.load(["."])
     except ConfigError as error:
-        beyond = "is not a date" in str(error) or "need different names" in str(error)
+        beyond = re.search("expires must look like|need different names|: there is no [abcp]\\b", str(error))
         assert not valid or beyond
     else:
         assert valid
@@ -512,7 +532,7 @@ def test_config_prints_effective_settings_and_their_origin(write: Write) -> None
     write({
         "kcheck.yaml": "nodes: 450\nprice: 30\nclusters:\n  - {root: ., var_files: [p.tfvars]}\nmirrors: {docker.io: r.example.com/hub/}\n"
         "suppressions: [{rule: kubenet-retiring, reason: known}]\nsimulation: {boot: 95s, launch_rate: 5, stragglers: 0}\n",
-        "main.tf": CLUSTER,
+        "main.tf": CLUSTER, "p.tfvars": "",
     })  # fmt: skip
     run = CliRunner().invoke(cli, ["config", "--price", "98.32", "--ignore", "images"])
     assert run.output.splitlines() == [
