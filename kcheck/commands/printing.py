@@ -127,9 +127,6 @@ def bug(error: BaseException) -> None:
 
 _PATIENCE = 1.0
 """Seconds before progress is shown."""
-_EVERY = 0.2
-_LONGEST = 79
-_CLEAR = "\r\x1b[K"
 
 
 @contextmanager
@@ -159,10 +156,7 @@ def _tell(stream: TextIO, stage: list[str], done: threading.Event) -> None:
     begin = time.monotonic()
     if done.wait(_PATIENCE):
         return
-    room = min(_LONGEST, screen(stream) - 1)
-    while not done.wait(_EVERY):
-        seconds = int(time.monotonic() - begin)
-        stream.write(f"{_CLEAR}{visible(f'kcheck: {stage[0]}, {seconds} s')[:room]}")
-        stream.flush()
-    stream.write(_CLEAR)
-    stream.flush()
+    from kcheck.report.terminal import live
+
+    with live(stream, screen(stream), lambda: f"kcheck: {stage[0]}, {int(time.monotonic() - begin)} s"):
+        done.wait()

@@ -1,11 +1,13 @@
 """Text for a terminal, drawn by rich."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.highlighter import RegexHighlighter
+from rich.live import Live
 from rich.text import Text
 from rich.theme import Theme
 
@@ -49,6 +51,19 @@ def render(text: layout.Text, width: int, *, colours: bool, links: bool = True) 
                 shown = visible(one.plain)  # again, as some texts act where they begin a line
                 console.print(one if shown == one.plain else Text(shown), soft_wrap=True)
     return made.get()
+
+
+def live(stream: TextIO, width: int, text: Callable[[], str]) -> Live:
+    """Return a line that is drawn again and again, and disappears in the end."""
+    console = Console(file=stream, width=width, force_terminal=True, no_color=True, legacy_windows=False)
+
+    def drawn() -> Text:
+        return Text(visible(text()), no_wrap=True, overflow="ellipsis")
+
+    return Live(
+        console=console, get_renderable=drawn, refresh_per_second=5, transient=True,
+        redirect_stdout=False, redirect_stderr=False,
+    )  # fmt: skip
 
 
 def _wrapped(text: Text, line: layout.Line, console: Console) -> Iterator[Text]:
