@@ -31,7 +31,7 @@ def command(paths: tuple[str, ...], config: Config, baseline_file: str | None, p
     is_new = not os.path.exists(path)
     old = baseline.Baseline(path, [], not_ignorable) if is_new and not prune else baseline.load(path, config)
     if prune:
-        comparison_options.tell_gone(old.with_current_names(result.findings), result, config, prune=True, quiet=False)
+        comparison_options.tell_gone(old.with_current_names(result.findings), result, config, prune=True)
         options.end_on_bugs(result)
         return
     arguments = click.get_current_context().obj.arguments

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _PROVED = 200
 """Files up to which the fixes are worked out to count them."""
-_IN_ACTIONS = ("GITHUB_ACTIONS", "true")
 UNCHANGED = "kcheck: no relevant changes."
 
 
@@ -36,9 +35,6 @@ UNCHANGED = "kcheck: no relevant changes."
 @options.with_config
 @options.usage
 @comparison_options.options
-@options.former("--prune", "kcheck baseline --prune", is_flag=True)
-@options.former("--add-ignores", "kcheck ignore REASON")
-@options.former("--statistics", "kcheck check --format statistics", is_flag=True)
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default=None, metavar="FORMAT",
     help=f"Output format: {', '.join(FORMATS)}.  [default: text; github if GITHUB_ACTIONS is set]",
@@ -59,34 +55,28 @@ UNCHANGED = "kcheck: no relevant changes."
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @options.hook
 def command(
-    paths: tuple[str, ...], config: Config, comparison: Comparison | None, prune: bool, add_ignores: str | None,
-    statistics: bool, format_: str | None, files: tuple[str, ...], select: tuple[str, ...], info: bool,
-    min_severity: str | None, show_undecided: bool, quiet: bool, fail_on: str | None, exit_zero: bool,
+    paths: tuple[str, ...], config: Config, comparison: Comparison | None, format_: str | None, files: tuple[str, ...],
+    select: tuple[str, ...], info: bool, min_severity: str | None, show_undecided: bool, quiet: bool,
+    fail_on: str | None, exit_zero: bool,
 ) -> None:  # fmt: skip
     """Check Terraform and manifests below PATH (default: the current folder) together.
 
     Exits with 0 if nothing is found, 1 on findings at or above --fail-on, 2 on wrong usage, 3 on a bug in kcheck or
     if --timeout ended the run.
     """
-    if prune and (comparison is None or comparison.baseline is None):
-        raise click.UsageError("--prune needs --baseline")
     from msgspec.structs import replace
 
-    format_ = format_ or ("statistics" if statistics else "github" if _IN_ACTIONS in os.environ.items() else "text")
+    format_ = format_ or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     outputs = [_output(text) for text in files]
     given, config = config, replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
-    if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, None if prune else comparison)):
+    if format_ == "text" and not outputs and (reason := _unneeded(tree, paths, config, comparison)):
         if not quiet:
             printing.note(reason)
         return
-    project, whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet, prune=prune)
-    if add_ignores is not None:
-        from kcheck.commands.ignore import silence
-
-        result = replace(result, findings=silence(tree, config, whole, Report(result, info).findings, add_ignores))
-    report = Report(result, info, show_undecided, quiet)
-    report = report._replace(min_severity=Severity[min_severity.upper()]) if min_severity else report
+    project, whole, result = comparison_options.results(paths, config, tree, comparison, quiet=quiet)
+    least = Severity[min_severity.upper()] if min_severity else None
+    report = Report(result, info, show_undecided, quiet, min_severity=least)
     project.config, project.checked = given, None if select else whole  # a fix must suit all rules
     report = _with_commands(report, format_, outputs, comparison, project)
     for name, path in outputs:
@@ -210,8 +200,7 @@ def _suggested(context: click.Context, name: str, *words: str, flags: Collection
 
 
 _OUTPUT = {
-    "format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "prune", "add_ignores", "statistics",
-    "headers",
+    "format_", "files", "quiet", "fail_on", "exit_zero", "hook", "min_severity", "headers",
 }  # fmt: skip
 """Options that change the output but not the findings, and those with secrets."""
 

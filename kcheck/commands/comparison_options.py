@@ -139,8 +139,7 @@ def change_is_relevant(paths: tuple[str, ...], config: Config, comparison: Compa
 
 
 def results(
-    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool,
-    prune: bool = False,
+    paths: tuple[str, ...], config: Config, tree: Tree, comparison: Comparison | None, *, quiet: bool
 ) -> tuple[Project, Result, Result]:  # fmt: skip
     """Check a tree; return it, and its result with and without known findings."""
     from kcheck.api import Project
@@ -162,14 +161,14 @@ def results(
     for text in comparison.notes if not quiet else ():
         printing.note(f"kcheck: {text}")
     if comparison.baseline is not None and not (whole.is_late or changed):
-        tell_gone(comparison.baseline, whole, config, prune=prune, quiet=quiet)
+        tell_gone(comparison.baseline, whole, config, quiet=quiet)
     return project, whole, result
 
 
 _MOST = 10
 
 
-def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool, quiet: bool) -> None:
+def tell_gone(known: Baseline, result: Result, config: Config, *, prune: bool = False, quiet: bool = False) -> None:
     """List known findings that are gone; `prune` removes them from the baseline.
 
     Raises click.UsageError if the file cannot be written, or was written by a run with other arguments.

@@ -6,13 +6,10 @@ import click
 
 from kcheck.commands import comparison_options, options, printing
 from kcheck.config.config import Config
-from kcheck.engine.linter import Result
 from kcheck.fix.gate import new_ignores
 from kcheck.fix.gate.comparison import Comparison
 from kcheck.report.formats import Report
 from kcheck.text.files import save
-from kcheck.text.files.tree import Tree
-from kcheck.text.findings import Finding
 from kcheck.text.units import counted
 
 
@@ -22,10 +19,11 @@ from kcheck.text.units import counted
 @options.usage
 @comparison_options.options
 @options.select
+@click.option("--diff", "diff_only", is_flag=True, help="Print the comments as a diff for `git apply`; write nothing.")
 @click.option("--info", is_flag=True, help="Also silence findings of severity info.")
 def command(
     paths: tuple[str, ...], config: Config, comparison: Comparison | None, reason: str, select: tuple[str, ...],
-    info: bool,
+    diff_only: bool, info: bool,
 ) -> None:  # fmt: skip
     """Add a comment with REASON to each finding below PATH (default: the current folder), which silences it.
 
@@ -33,27 +31,21 @@ def command(
     """
     from msgspec.structs import replace
 
+    if not reason.strip() or not reason.isprintable():
+        raise click.UsageError("expected a reason, in one line")
     config = replace(config, select=select or config.select)
     tree = options.read_tree(paths, config)
     _, whole, result = comparison_options.results(paths, config, tree, comparison, quiet=False)
-    silence(tree, config, whole, Report(result, info).findings, reason)
-    options.end_on_bugs(result, is_late=whole.is_late)
-
-
-def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], reason: str) -> list[Finding]:
-    """Write comments that silence findings; return the findings left.
-
-    Raises click.UsageError if there is no reason, SaveError if the files cannot be written.
-    """
-    if not reason.strip() or not reason.isprintable():
-        raise click.UsageError("expected a reason, in one line")
-    refused = new_ignores.not_silenced(config)
+    findings, refused = Report(result, info).findings, new_ignores.not_silenced(config)
     silenced = new_ignores.plan_comments(
         tree, config, whole, [f for f in findings if f.rule not in refused], reason.strip()
     )
-    save.save(silenced.files)
-    findings_text, files_text = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
-    printing.note(f"kcheck: {findings_text} silenced in {files_text}.")
+    if diff_only:
+        printing.diffs(silenced.files)
+    else:
+        save.save(silenced.files)
+    many, files = counted(len(silenced.findings), "finding"), counted(len(silenced.files), "file")
+    printing.note(f"kcheck: would silence {many} in {files}." if diff_only else f"kcheck: {many} silenced in {files}.")
     kept = [f for f in findings if f.rule in refused and f.identities & silenced.still]
     left = [*silenced.left, *((finding, refused[finding.rule]) for finding in kept)]
     for finding, why in left:
@@ -64,4 +56,4 @@ def silence(tree: Tree, config: Config, whole: Result, findings: list[Finding], 
         printing.note("suppressions:")
     for rule, path in entries:
         printing.note(f"  - {{rule: {rule}, path: {json.dumps(path)}, reason: {json.dumps(reason)}}}")
-    return [finding for finding, _ in left]
+    options.end_on_bugs(result, is_late=whole.is_late)

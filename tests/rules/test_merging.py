@@ -224,7 +224,7 @@ def test_a_baseline_knows_each_part_of_a_merged_finding(write: Write) -> None:
 
 def test_a_comment_silences_one_part_of_a_merged_finding(write: Write) -> None:
     folder = write({"main.tf": MODULES})
-    arguments = ["check", ".", "--select", "gpu-pool-never-empty", "--add-ignores", "always in use"]
+    arguments = ["ignore", "always in use", "--select", "gpu-pool-never-empty"]
     result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert (folder / "main.tf").read_text().count("always in use") == 2, result.output
     assert found("gpu-pool-never-empty") == []

@@ -177,7 +177,7 @@ def test_an_old_repository_adopts_kcheck_step_by_step(write: Write, git: Callabl
     assert "1 entry of kcheck-baseline.json not found any more; `kcheck baseline --prune` removes it:" in result.stderr
     assert "  jobs/c.yaml job-without-deadline: jobs/c.yaml:Job/c\n" in result.stderr
     git("rm", "-q", "jobs/d.yaml")
-    assert run("check", "--prune").exit_code == 0
+    assert run("baseline", "--prune").exit_code == 0
     assert places(folder) == sorted(
         place for place in stock if place[1] != "jobs/d.yaml" and place != ("job-without-deadline", "jobs/c.yaml")
     )
