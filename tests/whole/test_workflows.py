@@ -20,6 +20,7 @@ from tests.places import ROOT, load_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FOLDER = ROOT / ".github"
 if not FOLDER.is_dir():
@@ -106,6 +107,7 @@ def test_workflow_jobs_have_minimal_permissions(name: str) -> None:
     may = {
         "release.yml:publish": {"id-token", "attestations"},
         "release.yml:release": {"contents"},
+        "release.yml:site": {"contents"},
         "refresh.yml:refresh": {"contents", "pull-requests"},
     }
     assert writes == may.get(name, set())
@@ -147,6 +149,28 @@ def test_every_issue_form_has_fields(path: Any) -> None:
     assert len({field["id"] for field in fields}) == len(fields)
     required = {field["id"] for field in fields if field.get("validations", {}).get("required")}
     assert required >= ({"version", "command", "tree", "expected", "got"} if path.stem == "bug" else {"source"})
+
+
+def test_published_documentation_keeps_the_versions_before(tmp_path: Path) -> None:
+    def git(*arguments: str, at: Path) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        ran = subprocess.run(["git", *who, *arguments], cwd=at, capture_output=True, text=True, check=True)
+        return ran.stdout
+
+    work, pages = tmp_path / "work", tmp_path / "pages.git"
+    (work / "scripts").mkdir(parents=True)
+    git("init", "-q", "--bare", str(pages), at=tmp_path)
+    git("init", "-q", at=work)
+    shutil.copy(ROOT / "scripts" / "publish-docs", work / "scripts")
+    for version in ("0.1.0", "0.2.0", "0.2.0"):
+        build = f"#!/bin/sh\nmkdir -p site/{version}\necho {version} > site/{version}/index.html\nls site > site/index.html\n"
+        (work / "scripts" / "docs").write_text(build)
+        (work / "scripts" / "docs").chmod(0o755)
+        git("commit", "-q", "--allow-empty", "-m", version, at=work)
+        subprocess.run(["scripts/publish-docs", str(pages)], cwd=work, check=True)
+    files = git("ls-tree", "-r", "--name-only", "gh-pages", at=pages).split()
+    assert files == [".nojekyll", "0.1.0/index.html", "0.2.0/index.html", "index.html"]
+    assert git("show", "gh-pages:index.html", at=pages).split() == ["0.1.0", "0.2.0", "index.html"]
 
 
 CHANGELOG = """# Changelog
