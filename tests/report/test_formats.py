@@ -169,6 +169,7 @@ def test_rdjson_contains_safe_fixes_as_suggestions(report: Report) -> None:
     See https://github.com/reviewdog/reviewdog/blob/master/proto/rdf/reviewdog.proto.
     """
     data = json.loads(report.render("rdjson"))
+    jsonschema.Draft202012Validator(json.loads((SCHEMAS / "rdjson.json").read_text())).validate(data)
     assert data["source"]["name"] == "kcheck"
     assert [one["code"]["value"] for one in data["diagnostics"]] == [finding.rule for finding in report.findings]
     suggested = 0
