@@ -102,6 +102,12 @@ def test_the_first_screen_shows_the_reach_and_first_limit(monkeypatch: pytest.Mo
     assert text.index("Findings") < text.index("Pod range 10.4.0.0/16 is full at 263 of 1,567 nodes")
 
 
+def test_sources_of_prices_are_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "examples" / "gke-training")
+    links = {one.attributes.get("href", "") for one in Page(printed()).all("a")}
+    assert "https://cloud.google.com/compute/disks-image-pricing" in links
+
+
 def test_several_clusters_are_counted_and_the_worst_is_first(write: Write) -> None:
     write({"a/main.tf": SUBNET.replace("600", "6").replace("train", "small"), "b/main.tf": SUBNET})
     page = Page(printed())
@@ -123,6 +129,7 @@ def test_many_clusters_are_shown_in_a_table(write: Write) -> None:
     write({f"{number}/main.tf": SUBNET.replace("train", f"train-{number}") for number in range(8)})
     page = Page(printed())
     assert page.foreign() == []
+    assert "paid without a run" in page.text
     assert page.text.startswith("0 of 8 clusters reach their target, 8 stop before it")
     assert [one for one in page.all("article") if one.attributes.get("class", "").startswith("verdict")] == []
     (first, *rest) = page.all("details")[: page.text.count("target 600 nodes")]

@@ -73,7 +73,14 @@ def _title(found: Sequence[Verdict], report: Report) -> str:
 
 def _row(one: Verdict) -> tuple[Markup | str, ...]:
     cluster, state = (document.markup(f"{name}.html", one=one) for name in ("cluster", "state"))
-    return cluster, state, one.reach, one.first.what if one.first else "none is known", one.waste.amount
+    return (
+        cluster,
+        state,
+        one.reach,
+        one.first.what if one.first else "none is known",
+        one.waste.amount,
+        one.idle.partition(": ")[0],
+    )
 
 
 def _numbers(report: Report) -> Iterator[tuple[str, str, str]]:

@@ -116,7 +116,7 @@ def _environment() -> Environment:
         loader=FunctionLoader(lambda name: _bundled(f"templates/{name}")), autoescape=True, finalize=_finalized,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["commas"] = "{:,}".format
+    environment.filters |= {"commas": "{:,}".format, "addresses": regex(r"(https://[^\s()]*[\w/])").split}
     return environment
 
 
