@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _PROVED = 200
 """Files up to which the fixes are worked out to count them."""
-UNCHANGED = "kcheck: no relevant changes."
 
 
 @click.command("check", cls=options.HookCommand)
@@ -95,7 +94,7 @@ def _unneeded(tree: Tree, paths: tuple[str, ...], config: Config, comparison: Co
     if not (code or tree.manifests or tree.kustomizations or tree.charts or tree.skipped):
         return NOTHING
     relevant = comparison is None or comparison_options.change_is_relevant(paths, config, comparison)
-    return "" if relevant else UNCHANGED
+    return "" if relevant else "kcheck: no relevant changes."
 
 
 def _with_commands(
@@ -106,8 +105,6 @@ def _with_commands(
     if comparison is not None and names & {"markdown", "github"}:
         report = report._replace(before=comparison.before)
     is_text, is_html = format_ == "text" and not report.quiet, "html" in names
-    if not is_text and not is_html:
-        return report
     context = click.get_current_context()
     if is_text:
         report = report._replace(next_step=next_step(context, report, comparison, project))

@@ -40,7 +40,7 @@ def _settings(config: Config) -> dict[str, object]:
         "clusters": [{**to_builtins(one), "price": one.price and one.price / 100} for one in config.environments],
         "usage": {**usage, "tiers": {tier.pop("name"): tier for tier in usage["tiers"]}},
         "suppressions": [
-            {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": a.expires and str(a.expires)}
+            {"rule": a.rule, "path": a.path, "reason": a.reason, "expires": str(a.expires or "")}
             for a in config.accepted
         ],
     }

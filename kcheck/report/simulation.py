@@ -317,7 +317,7 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
         why = "" if outcome.scenario.has_autoscaler else "; its autoscaler is not in this code"
         return SavingsTable((), (), (f"what if: none of kcheck's fixes changes this run{why}",), "")
     priced = outcome.dollars is not None
-    head = tuple(column.title for column in _COLUMNS if priced or column.title != "$")
+    head = tuple(column.title for column in _COLUMNS if priced or column.title != "dollars")
     rows = tuple(
         (ALL if len(one.rules) > 1 else one.rules[0], *_saved(one.saved, priced=priced), one.safety)
         for one in savings
@@ -329,7 +329,7 @@ def savings_table(outcome: SimulationResult, savings: list[FixSaving]) -> Saving
 
 _COLUMNS = (
     Column("saved by", width=30), Column("minutes", is_number=True, width=11),
-    Column("node-hours", is_number=True, width=15), Column("$", is_number=True, width=16), Column("fix"),
+    Column("node-hours", is_number=True, width=15), Column("dollars", is_number=True, width=16), Column("fix"),
 )  # fmt: skip
 
 

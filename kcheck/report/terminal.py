@@ -56,13 +56,9 @@ def render(text: layout.Text, width: int, *, colours: bool, links: bool = True) 
 def live(stream: TextIO, width: int, text: Callable[[], str]) -> Live:
     """Return a line that is drawn again and again, and disappears in the end."""
     console = Console(file=stream, width=width, force_terminal=True, no_color=True, legacy_windows=False)
-
-    def drawn() -> Text:
-        return Text(visible(text()), no_wrap=True, overflow="ellipsis")
-
     return Live(
-        console=console, get_renderable=drawn, refresh_per_second=5, transient=True,
-        redirect_stdout=False, redirect_stderr=False,
+        get_renderable=lambda: Text(visible(text()), no_wrap=True, overflow="ellipsis"), console=console,
+        refresh_per_second=5, transient=True, redirect_stdout=False, redirect_stderr=False,
     )  # fmt: skip
 
 
