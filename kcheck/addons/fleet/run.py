@@ -78,6 +78,7 @@ def run(
     """
     made, jobs = _Run(repositories, kept, order, tell), None
     if left := made.changed(repositories):
+        tell(f"checking {len(left):,} of {len(repositories):,} repositories")
         with start() as engine:
             for attempt in range(1, order.retries + 2):
                 again = []

@@ -65,6 +65,7 @@ def test_outcomes_are_kept_and_progress_is_reported(kept: Kept, fleet: list[Repo
     assert [(one.repository.name, one.outcome.status, one.attempts) for one in ended] == [
         ("a", "checked", 1), ("b", "failed", 1), ("c", "checked", 1),
     ]  # fmt: skip
+    assert told.pop(0) == "checking 3 of 3 repositories"
     assert [line.partition("/s")[2].partition(", 0 s")[0] for line in told] == ["", ", 1 failed", ", 1 failed"]
     assert [line.partition(",")[0] for line in told] == [f"{number} of 3 repositories" for number in (1, 2, 3)]
     assert all(one.outcome.rows is None for one in ended)
@@ -80,7 +81,7 @@ def test_unchanged_repositories_are_not_checked_again(kept: Kept, fleet: list[Re
     ended = run(fleet, kept, again, Order(), told.append)
     assert [task.name for task in again.asked] == ["b", "c"]
     assert [one.outcome.is_unchanged for one in ended] == [True, False, False]
-    assert len(told) == 3
+    assert len(told) == 4
     outcome = kept.outcome("a")
     assert outcome is not None
     assert outcome.rows == Rows(suppressed=1)  # of the run before
@@ -140,7 +141,7 @@ def test_a_check_that_died_by_chance_is_retried(
     told: list[str] = []
     ended = run(fleet, kept, engine, Order(retries=retries), told.append)
     assert (ended[1].outcome.status, ended[1].attempts) == (status, attempts)
-    assert len(told) == 3
+    assert len(told) == 4
     assert [task.name for task in engine.asked] == ["a", "b", "c", *["b"] * (attempts - 1)]
 
 
