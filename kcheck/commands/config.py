@@ -20,7 +20,7 @@ def command(paths: tuple[str, ...], config: Config) -> None:
     for name, value in _settings(config).items():
         place = config.places.get(name, "default")
         for i, line in enumerate(_lines(name, value)):
-            printing.line(f"{line}  # {place}" if i == 0 else line)
+            printing.page(f"{line}  # {place}\n" if i == 0 else f"{line}\n")
 
 
 _NAMES = (

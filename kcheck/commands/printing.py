@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -67,16 +68,14 @@ def table(text: str) -> None:
     click.echo(text.encode(), nl=False)
 
 
-def line(text: str) -> None:
-    """Print one line."""
-    click.echo(visible(text))
-
-
-def note(text: str, *, bold: bool = False) -> None:
-    """Print one line to stderr, as wide as the terminal."""
+def line(text: str, *, bold: bool = False, err: bool = False) -> None:
+    """Print one line, as wide as the terminal."""
     from kcheck.report.layout import Line
 
-    page([Line(visible(text), "bold" if bold else "")], err=True)
+    page([Line(visible(text), "bold" if bold else "")], err=err)
+
+
+note = partial(line, err=True)
 
 
 def report(text: str) -> None:
@@ -110,11 +109,12 @@ def diffs(files: Iterable[File], *, err: bool = False) -> None:
 
 def show_mistake(mistake: click.ClickException) -> None:
     """Escape the message of a usage error before click prints it."""
-    lines = getattr(mistake.__cause__, "lines", (mistake.message,))
-    vars(mistake)["message"] = "\n".join(map(visible, lines))
+    lines: Iterable[str] = map(visible, getattr(mistake.__cause__, "lines", (mistake.message,)))
+    if room := screen(sys.stderr):
+        from kcheck.report.escape import wrapped
 
-
-_ISSUES = "the project's issue tracker"
+        lines = (part for line in lines for part in wrapped(line, room - len("Error: "), "", "  "))
+    vars(mistake)["message"] = "\n".join(lines)
 
 
 def bug(error: BaseException) -> None:
@@ -122,7 +122,7 @@ def bug(error: BaseException) -> None:
     from kcheck.text.errors import description
 
     note(f"kcheck {__version__} failed: {description(error)}")
-    note(f"This is a bug in kcheck. Please report this line in {_ISSUES}.")
+    note("This is a bug in kcheck. Please report this line in the project's issue tracker.")
 
 
 _PATIENCE = 1.0

@@ -112,6 +112,15 @@ def test_progress_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatc
     assert shown == columns - len("kcheck: ")
 
 
+def test_wrong_use_is_told_in_whole_words(write: Write) -> None:
+    write({"main.tf": ""})
+    run = CliRunner(env={"COLUMNS": "60", "FORCE_COLOR": "1"}).invoke(cli, ["check", "--select", "subnet-too-smal"])
+    assert run.stderr.splitlines()[-2:] == [
+        "Error: select: there is no rule subnet-too-smal; did you",
+        "  mean subnet-too-small?",
+    ]
+
+
 def test_quick_runs_print_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
