@@ -227,6 +227,11 @@ def test_all_mistakes_in_settings_are_reported_at_once(write: Write) -> None:
     ]
 
 
+def test_files_that_kcheck_writes_may_be_missing(write: Write) -> None:
+    write({"kcheck.yaml": "baseline: known.json\nusage: {recording: usage.json.gz}\n"})
+    assert settings.load(["."]).usage.recording == "usage.json.gz"
+
+
 def test_whole_numbers_may_be_written_with_a_decimal_point(write: Write) -> None:
     write({"kcheck.yaml": "nodes: 300.0\nprice: 98.5\n"})
     assert settings.load(["."]).nodes == {"": 300}
