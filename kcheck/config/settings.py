@@ -70,11 +70,8 @@ def _mistakes(config: Config, disk: Disk) -> Iterator[tuple[str, str]]:
     """Yield clusters with one name, and paths that lead outside, or nowhere."""
     roots = Counter((one.root, one.name) for one in config.environments)
     yield from (("clusters", f"two entries for {root} need different names") for (root, _), n in roots.items() if n > 1)
-    later = {
-        config.baseline,
-        config.usage.recording,
-        *(pattern for one in config.environments for pattern in one.manifests),
-    }
+    patterns = (pattern for one in config.environments for pattern in one.manifests)
+    later = {config.baseline, config.usage.recording, *patterns}
     for name, path in dict.fromkeys(config.paths()):
         if disk.is_outside(path):
             yield name, f"{path} is {REASON}; {remedy(path)}"

@@ -185,8 +185,7 @@ def revision(folder: str) -> str:
     if ".." in name.split("/"):
         return ""
     packed = (line.partition(" ") for line in git_text(os.path.join(shared, "packed-refs")).splitlines())
-    loose = git_line(os.path.join(shared, *name.split("/")))
-    found = [loose, *(commit for commit, _, ref in packed if ref == name)]
+    found = [git_line(os.path.join(shared, *name.split("/"))), *(one for one, _, ref in packed if ref == name)]
     return next((commit for commit in found if _COMMIT.fullmatch(commit)), "")
 
 
