@@ -54,6 +54,11 @@ def joined_condition(when: str, problem: str, variables: tuple[str, ...]) -> cel
     return cel.conjunction(when, problem, variables) if when else cel.compile(problem, variables)
 
 
+def records_expression(expression: str) -> str:
+    """Return an expression for the numbers of another expression's records."""
+    return f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
+
+
 class Evaluator:
     """Decides rules on one object.
 
@@ -195,8 +200,7 @@ class Evaluator:
     def records(self, expression: str) -> list[int]:
         """List the numbers of the records that an expression returns."""
         if not expression.replace(".", "").isidentifier():
-            numbers = f"type({expression}) == list ? dyn({expression}).map(r, r.{ID}) : [dyn({expression}).{ID}]"
-            found = self.evaluate(numbers, self.numbered_activation)
+            found = self.evaluate(records_expression(expression), self.numbered_activation)
             return found if isinstance(found, list) else []
         part: object = {self.view.subject: self.view.numbered}  # CEL copies a list for each of its items
         for step in expression.split("."):
