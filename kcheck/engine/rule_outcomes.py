@@ -124,9 +124,6 @@ def _looked_at(subject: str, world: World) -> dict[Thing, int]:
     return dict(zip(counts, accumulate(count if count <= _MOST else 0 for count in counts.values()), strict=True))
 
 
-# --- things that may be on several clusters
-
-
 def decide_on_candidates(
     rule: Rule, check: Undecided, thing: Thing, world: World
 ) -> tuple[bool | Undecided, tuple[Cluster, ...]]:

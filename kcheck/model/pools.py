@@ -193,7 +193,7 @@ class System(Struct, frozen=True, eq=False):
     os: Value[str] = NOTHING
     boot_data: Annotated[Value[str], "what the user's own start-up of its nodes is called: user_data, preBootstrapCommands; null without one (EKS)"] = NOTHING
     local_disks: Annotated[Value[bool], "whether the start-up of a node joins its local disks", "", "false if unset"] = NOTHING
-    neighbours: Value[int] = NOTHING
+    neighbours: Annotated[Value[int], "entries of the neighbour (ARP) table of a node's kernel, as written", "entries"] = NOTHING
     streaming: Annotated[Value[bool], "whether containers start before their whole image is there; null where the cloud has no such setting (GKE)"] = NOTHING
     cgroup: Annotated[Value[str], "version of control groups, where it is written (GKE)"] = NOTHING
     hub_mirror: Value[bool] = NOTHING

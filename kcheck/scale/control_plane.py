@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from kcheck.inventory.clouds.registry import cloud
-from kcheck.model import Cluster, NodePool, Thing
+from kcheck.model import Cluster, Thing
 from kcheck.scale.word_helpers import anyone, computed, parsed
 from kcheck.scale.world import World
 from kcheck.scale.world.memory import once
@@ -133,14 +133,6 @@ def replicas(cluster: Cluster, world: World) -> Value[int]:
         return computed(cluster, None)
     here = next((w for w in own if w.kind == "Deployment" and known(w.name) in ("coredns", "kube-dns")), None)
     return here.pods if here is not None and not cloud(cluster.cloud).runs_dns else cluster.dns_replicas
-
-
-def neighbours(pool: NodePool, world: World) -> Value[int]:
-    """Return the size of a node's neighbour (ARP) table."""
-    cluster = known(pool.cluster)
-    if cluster is not None and cloud(cluster.cloud).own_kernel and isinstance(pool.system.neighbours, Unset):
-        return computed(pool, world.numbers.limits("any")["arp.entries"].number)
-    return pool.system.neighbours
 
 
 def service_addresses(cluster: Cluster, _world: World) -> Value[int]:

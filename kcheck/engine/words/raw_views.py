@@ -105,8 +105,6 @@ class RawView(View):
             if is_map:
                 self._unknown_members.setdefault(outer, reason)
 
-    # --- what expressions may say
-
     def hidden(self, usage: Usage) -> tuple[UnknownInput, ...]:
         """List unknown values that an expression would treat as absent.
 

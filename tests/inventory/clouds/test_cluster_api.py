@@ -282,7 +282,7 @@ def test_machines_of_unknown_models_are_not_guessed(read: Callable[..., dict[str
     (_, gpu) = read(a=bare("own-box"))["pools"]
     assert [of(gpu, name) for name in ("instance_types", "gpus")] == [None, None]
     data = read(a=bare(config="elsewhere"))
-    assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, 1024]
+    assert [of(data["pools"][1], name) for name in ("instance_types", "neighbours")] == [None, None]
 
 
 def test_a_kubelet_patch_decides_how_images_are_pulled(write: Write) -> None:

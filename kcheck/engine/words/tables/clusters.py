@@ -131,7 +131,6 @@ SUBJECTS: dict[str, tuple[Field, ...]] = {
         made("addresses_per_node", "int", "addresses one node takes of its subnet", addresses.per_node, "addresses"),
         record("rate", "rate", "what one of its nodes costs; null without a price", money.rate, nullable=True),
         made("pod_addresses_per_node", "int", "addresses that one node takes for its pods: a block, or one each", pools.pod_addresses, "addresses"),
-        made("neighbours", "int", "entries that the neighbour (ARP) table of a node's kernel holds; null where the cloud sets it", control_plane.neighbours, "entries", nullable=True),
         made("gpu_taint", "string", "key, value and effect of the usual taint of NVIDIA's GPU nodes; null for other cards", taints.parts, kind="map", nullable=True),
         made("tainted", "bool", "whether a taint keeps away pods that do not tolerate it", pools.tainted),
         made("zones", "int", "zones, or subnets, that its nodes are spread over; 0 where the cloud chooses (AKS)", pools.zones, "zones"),
