@@ -21,6 +21,7 @@ from kcheck.terraform.resource import Instance
 from kcheck.terraform.roots import Loader
 from kcheck.text import deadline
 from kcheck.text.deadline import Tell
+from kcheck.text.files.configurations import COMMANDS
 from kcheck.text.files.tree import Tree
 from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Skipped
@@ -111,6 +112,8 @@ def _blueprints(tree: Tree) -> Iterator[tuple[str, Configuration]]:
         kind, reader = cloud.blueprints or ("", "")
         if kind in tree.configurations:
             yield from import_module(f"{cloud.__module__.rpartition('.')[0]}.{reader}").read(tree.configurations)
+    if COMMANDS in tree.configurations:
+        yield from import_module("kcheck.inventory.clouds.commands").read(tree.configurations)
 
 
 def _plans(tree: Tree, reading: Reading) -> Iterator[Module]:

@@ -335,7 +335,7 @@ kind: MachineSet
 metadata: {name: b}
 """
 AKS = "Microsoft.ContainerService/managedClusters"
-COMMANDS = "the flags of commands are not read; kcheck judges Terraform and manifests"
+COMMANDS = "the flags of this command are not read"
 JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift, kops, Kubespray and Cluster API"
 
 
@@ -355,12 +355,12 @@ JUDGED = "kcheck judges EKS, GKE, AKS, ACK, kubeadm, k3s, RKE, Talos, OpenShift,
             "serverless.yml:4: AWS::EKS::Cluster; no template of CloudFormation that kcheck reads",
         ),
         (
-            {"up.sh": "#!/bin/sh\n# az aks create\ngcloud beta container clusters create train \\\n  --num-nodes 9\n"},
-            f"up.sh:3: gcloud beta container clusters create train --num-nodes 9; {COMMANDS}",
+            {"up.sh": "#!/bin/sh\n# az aks create\nkops create cluster train \\\n  --node-count 9\n"},
+            f"up.sh:3: kops create cluster train --node-count 9; {COMMANDS}",
         ),
         (
-            {"Makefile": "up:\n\teksctl create cluster -f a.yaml\ngpu:\n\taz aks create -n gpu\n"},
-            f"Makefile:4: az aks create -n gpu; {COMMANDS}",
+            {"Makefile": "up:\n\teksctl create cluster -f a.yaml\ngpu:\n\tk3sup install --ip 10.0.0.1\n"},
+            f"Makefile:4: k3sup install --ip 10.0.0.1; {COMMANDS}",
         ),
         (
             {"up.sh": "#!/bin/sh\nrosa create cluster -c a && oc apply -f a.yaml\n"},

@@ -24,7 +24,7 @@ PROGRAM = "program of CDK or Pulumi"
 PROGRAMS = {"cdk.json", "Pulumi.yaml", "Pulumi.yml"}
 """Files beside or above such programs."""
 LANGUAGES = (".ts", ".js", ".py", ".go", ".cs", ".java")
-BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION)
+BLUEPRINTS = (BLUEPRINT, CLOUDFORMATION, COMMANDS)
 """Kinds that are read as root modules."""
 EKS = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?(AWS::EKS::(?:Cluster|Nodegroup))\b", re.MULTILINE)
 MACHINES = regex(rb"^[^#\n]*\bType[\"']?[ \t]*:[ \t]*[\"']?AWS::AutoScaling::AutoScalingGroup\b", re.MULTILINE)
@@ -61,7 +61,7 @@ NAMED = (
     (ANSIBLE, K3S, "k3s and RKE2 by Ansible are not read"),
     (OMNI, TALOS, "cluster templates of Omni are not read"),
     (PROGRAM, IN_PROGRAM, "programs are not run; kcheck reads the templates that `cdk synth` writes"),
-    (COMMANDS, COMMAND, "the flags of commands are not read; kcheck judges Terraform and manifests"),
+    (COMMANDS, COMMAND, "the flags of this command are not read"),
 )
 """File kinds whose first cluster is reported, its pattern, and why it is not judged."""
 

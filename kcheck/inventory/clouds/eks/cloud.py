@@ -29,7 +29,7 @@ class Eks(Cloud):
     name = "eks"
     reservation = "aws_ec2_capacity_reservation"
     reservation_ids = r"cr-[0-9a-f]+|arn:.+"
-    resources = ("aws_eks_",)
+    resources = ("aws_eks_", "eksctl_cluster")
     beside = ("aws_vpc", "aws_subnet", "aws_autoscaling_group", "awscc_sagemaker_cluster")
     objects = ("ClusterConfig",)
     provider = "AWS"

@@ -14,13 +14,15 @@ from kcheck.inventory.clouds.eks import addon_settings, launch_templates, locati
 from kcheck.inventory.clouds.reader import blocks_below, growing, machine_of, or_default, taints_of, unique_identity
 from kcheck.kubernetes.objects import Object
 from kcheck.kubernetes.record import MappingRecord
-from kcheck.kubernetes.workloads.scalars import written
+from kcheck.terraform.module import Module
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.text import Span
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, first_set, known, mapped, with_origin
+from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, first_set, known, mapped, with_origin
 
 CLOUD = "eks"
 KIND = "ClusterConfig"
+COMMAND = "eksctl_cluster"
+"""Type of the resource that the flags of eksctl become."""
 _CHOSEN = ("auto", "auto-ssm", "static")
 """Values of `ami` with which eksctl chooses the image."""
 _SIDES = ("public", "private")
@@ -31,26 +33,33 @@ def read(objects: Iterable[Object], inventory: model.Inventory) -> None:
     """Add the clusters of ClusterConfig documents to the inventory."""
     for item in objects:
         if item.kind == KIND and item.api_version.startswith("eksctl.io/"):
-            _Config(item, inventory).add()
+            _Config(MappingRecord(item.root, item.span), item.folder, item.owner_path, inventory).add()
+
+
+def read_commands(root: Module, inventory: model.Inventory) -> None:
+    """Add the clusters that commands create."""
+    for one in root.instances(COMMAND):
+        _Config(one, root.configuration.folder, one.span.source.path, inventory).add()
 
 
 class _Config:
-    def __init__(self, item: Object, inventory: model.Inventory) -> None:
+    """A ClusterConfig, or the flags that stand for one."""
+
+    def __init__(self, record: Record, folder: str, owner: str, inventory: model.Inventory) -> None:
         self.inventory = inventory
-        self.record = MappingRecord(item.root, item.span)
+        self.record = record
         self.fields = Fields(CLOUD, KIND, self.record)
-        self.place = item.span
-        self.origin = Origin((item.span,))
-        self.folder = item.folder
+        self.place = record.span
+        self.origin = Origin((record.span,))
+        self.folder = folder
         self.defaults = profiles.settings(CLOUD)
         self.groups = {
             f"{kind}[{i}]": Fields(CLOUD, f"{KIND}.group", record)
             for kind in (_MANAGED, "nodeGroups")
             for i, record in enumerate(blocks_below(self.record, kind))
         }
-        label = known(written(item.root, "metadata", "name")) or "?"
-        self.address = f"{KIND}/{label}"
-        self.identity = unique_identity(f"{CLOUD}/{item.owner_path}:{self.address}", inventory)
+        self.address = f"{KIND}/{known(self.fields.text('name')) or '?'}"
+        self.identity = unique_identity(f"{CLOUD}/{owner}:{self.address}", inventory)
 
     def add(self) -> None:
         fields = self.fields

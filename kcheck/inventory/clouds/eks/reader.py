@@ -1,6 +1,6 @@
 """EKS clusters, node groups and subnets from aws resources."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from kcheck.config.numbers import machines, profiles
 from kcheck.config.numbers.fields import Fields
 from kcheck.inventory.clouds import api_access, nat_gateways
 from kcheck.inventory.clouds import kubelet as kubelets
-from kcheck.inventory.clouds.eks import addon_settings, hyperpod, launch_templates, location
+from kcheck.inventory.clouds.eks import addon_settings, eksctl, hyperpod, launch_templates, location
 from kcheck.inventory.clouds.eks.cloud import managed_pods, max_pods
 from kcheck.inventory.clouds.eks.launch_templates import KIND, POOL, NodeGroup, looked_up, upgrade, user_data
 from kcheck.inventory.clouds.reader import (
@@ -52,9 +52,11 @@ _OWNER = regex(r"(?:kubernetes\.io/cluster|k8s\.io/cluster-autoscaler)/(?!enable
 _POD_SUBNET_TAG = "kubernetes.io/role/cni"
 
 
-def read(roots: Iterable[Module], inventory: model.Inventory) -> None:
+def read(roots: Sequence[Module], inventory: model.Inventory) -> None:
     """Add the EKS clusters of root modules to the inventory."""
     read_all([_Eks(root) for root in roots], inventory)
+    for root in roots:
+        eksctl.read_commands(root, inventory)
 
 
 class _Eks(Reader):
@@ -134,8 +136,6 @@ class _Eks(Reader):
             subnet for subnet in near if any(matches_pattern(text_of(subnet.name), pattern) for pattern in patterns)
         ]
         return [subnet for subnet in found if subnet.root == self.folder] or found
-
-    # --- clusters
 
     def clusters(self) -> None:
         addons = [self.fields(ADDON, instance) for instance in self.root.instances(ADDON)]
