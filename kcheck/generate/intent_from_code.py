@@ -224,9 +224,6 @@ def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     return found
 
 
-# --- the intent that was written down
-
-
 def _recall(found: Found, source: Source) -> None:
     """Take fields from the intent file that still match the code."""
     try:

@@ -85,8 +85,6 @@ class _Renderer:
         self.result.losses += [joined(found.losses, 1) for found in entered if found.losses]
         return self.result
 
-    # --- loading
-
     def load(self, folder: str) -> Fields | None:
         """Read the kustomization in a folder once; None if missing or unreadable."""
         key = self.tree.disk.real(folder)

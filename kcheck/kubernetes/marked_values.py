@@ -79,8 +79,6 @@ class Marks:
         except OverflowError:
             return None
 
-    # --- what is marked
-
     def _look(self, node: yaml.Mapping, path: Path, *, absent: bool) -> None:
         """Mark possible requests and limits below a map of values."""
         if len(path) > MAX_DEPTH or self._left <= 0:

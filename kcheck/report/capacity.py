@@ -266,9 +266,6 @@ def _bar(wall: Wall, target: int | None) -> str:
     return "#" * full + "." * (_BAR - full)
 
 
-# --- Markdown
-
-
 def as_markdown(world: World) -> str:
     """Format a section with a table per cluster."""
     return "\n".join(_section(cluster, world) for cluster in world.inventory.clusters)

@@ -134,8 +134,6 @@ def _amount(saving: Saving) -> Waste:
     return Waste(between(money(found.money.least), money(found.money.most)), f"{hours} {run}{part}", saving)
 
 
-# --- whose a finding is
-
 _OWNERS = ("cluster", "workload", "template", "autoscaler", "pool", "pools", "workloads", "jobs")
 """Fields that lead from a thing to its cluster, the most reliable first."""
 

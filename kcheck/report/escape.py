@@ -10,8 +10,6 @@ from re import Match
 from kcheck.text.control_characters import HIDDEN, escape, visible
 from kcheck.text.regex import regex
 
-# --- JSON
-
 
 def json_text(data: object, *, indent: int) -> str:
     """Serialize data as JSON; control and invisible characters become escapes.
@@ -116,9 +114,6 @@ def _percent(text: str) -> str:
     return text.replace("%", "%25")
 
 
-# --- spreadsheets
-
-
 _FORMULA = ("=", "+", "-", "@")
 """First characters of spreadsheet formulas: https://owasp.org/www-community/attacks/CSV_Injection."""
 
@@ -127,9 +122,6 @@ def defused(text: str) -> str:
     """Quote text that a spreadsheet would take for a formula."""
     text = visible(text)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
-
-
-# --- text in lines and tables
 
 
 def wrapped(text: str, width: int, begin: str = "", rest: str = "") -> list[str]:

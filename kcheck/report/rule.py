@@ -189,9 +189,6 @@ def silence(rule: Rule) -> Iterator[Block]:
     )
 
 
-# --- lists
-
-
 def listing(rules: Iterable[Rule]) -> Iterator[layout.Line]:
     """Yield the list of rules by group."""
     group = ""

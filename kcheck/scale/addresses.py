@@ -340,9 +340,6 @@ def needed(found: Demands) -> Amount:
     return Amount(addresses_needed(found.least), high, found.why)
 
 
-# --- what there is
-
-
 @or_unknown
 def room(place: Place, world: World) -> Value[int]:
     """Count the usable addresses of a subnet, or of a range with extensions."""

@@ -196,9 +196,6 @@ def _switch(disabled: re.Pattern[str]) -> re.Pattern[str]:
 _VARIABLE = regex(r"[A-Z]+_[A-Z_]+")
 
 
-# --- of clusters
-
-
 @once
 def plugin(cluster: Cluster, world: World) -> Value[bool]:
     """Whether the code installs a plugin that offers the fabric."""

@@ -67,9 +67,6 @@ def operator(world: World) -> Workload | None:
     )
 
 
-# --- Volcano
-
-
 def volcano(workload: Workload, world: World) -> Scheduler | None:
     """Find the configuration of the Volcano scheduler; unset without."""
     found = world.deployed.beside(workload).schedulers or world.inventory.schedulers

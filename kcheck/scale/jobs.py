@@ -228,9 +228,6 @@ _SPREAD = regex(r"(?<!\S)(-N|-npernode|--npernode|-ppn|--map-by|-map-by)\b|torch
 """Ways of launchers to set another number of processes per worker, or to start them there."""
 
 
-# --- what is left when a job has ended
-
-
 def daily_cost(workload: Workload, world: World) -> money.Cost | None:
     """Estimate the daily cost of a workload's GPU nodes; None if unknown."""
     shares: list[money.Share] = []

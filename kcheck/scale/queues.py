@@ -37,9 +37,6 @@ def gpu_pattern() -> re.Pattern[str]:
 _compiled = cache(regex)
 
 
-# --- priority classes
-
-
 def cutoff(one: PriorityClass, world: World) -> Value[int]:
     """Return the priority below which the autoscaler ignores pods."""
     cluster = world.inventory.cluster_of.get(one)
@@ -384,9 +381,6 @@ def gpu_keys(one: Quota, _world: World) -> Value[tuple[str, ...]]:
     return mapped(
         one.hard, lambda hard: tuple(key for key in hard if of_gpus.search(key) or key.removeprefix("limits.") in cards)
     )
-
-
-# --- schedulers
 
 
 def plugins(one: Scheduler, _world: World) -> Value[tuple[str, ...]]:

@@ -125,9 +125,6 @@ def same_gpu_types(pool: NodePool, _world: World) -> Value[list[str]]:
     return computed(pool, [name for name in found if name not in (known(types) or ())])
 
 
-# --- prices
-
-
 def price_caps(pool: NodePool, _world: World) -> Value[dict[str, int]]:
     """Return the price caps of a spot pool by machine type, in mills."""
     caps = pool.market.price_caps

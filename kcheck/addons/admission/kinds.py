@@ -167,9 +167,6 @@ def members(found: Mapping[str, str]) -> str:
 _SHORT = 80
 
 
-# --- what the kind alone decides
-
-
 def fact(name: str, kinds: tuple[str, ...]) -> str:
     """Return the expression of a workload's word that depends only on the kind."""
     return by_kind({kind: literal(table.facts(kind)[name]) for kind in kinds})

@@ -185,9 +185,6 @@ def _split(text: str) -> list[str]:
     return [*parts, text[begin:].strip()]
 
 
-# --- messages
-
-
 def _message(text: str, subject: str) -> str:
     """Convert a message with holes to an expression that formats it as kcheck does."""
     parts: list[str] = []

@@ -211,9 +211,6 @@ def _launch_rate(recording: Recording) -> Measure:
     return Measure(name, rate.per_second, f"nodes per second{more}: {text}")
 
 
-# --- pods
-
-
 def _pods(recording: Recording) -> list[Measure]:
     rate = _pace(pod.started for pod in recording.pods)
     if rate is None or rate.seconds < 2 * recording.step:
@@ -242,9 +239,6 @@ def _pull(recording: Recording) -> Measure:
     which = "the quickest, because pods waited for each other," if queued else "median"
     note = f"bound to running: {which} of {counted(len(waits), 'pod')}; {_spread(waits)}"
     return _coarse(recording, name, value) or Measure(name, value, note)
-
-
-# --- nodes that go
 
 
 def _latency(recording: Recording) -> list[Measure]:

@@ -282,9 +282,6 @@ def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
     return Plan((file,))
 
 
-# --- suppressions in the settings
-
-
 _KEY = "suppressions"
 
 

@@ -69,9 +69,6 @@ def completions(text: str, path: str, cursor: int, snapshot: Snapshot | None) ->
     return _settings(text, path, cursor, snapshot) if os.path.basename(path) == NAME else None
 
 
-# --- comments
-
-
 def _names_in_list(text: str, path: str, cursor: int, listed: str, snapshot: Snapshot | None) -> Completions:
     """Complete rules and groups in a comment, without those already listed."""
     partial, rest = _PARTIAL.search(listed), _WORD.match(text, cursor)

@@ -60,9 +60,6 @@ def _names(expression: nodes.Expression) -> tuple[str, ...]:
     return _names(expression.target) if isinstance(expression, nodes.Index | nodes.Splat) else ()
 
 
-# --- names that are declared
-
-
 def _of_name(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:
     """Yield the declaration of an argument, or the code that sets a variable."""
     top, attribute = place.top, place.attribute
@@ -93,9 +90,6 @@ def _setters(module: Module, name: str) -> Iterator[Span]:
     given = module.block.body.attributes.get(name) if module.block is not None else None
     if given is not None:
         yield name_span(given)
-
-
-# --- references
 
 
 def _of_reference(module: Module, names: tuple[str, ...], place: Place) -> Iterator[Span]:
@@ -143,9 +137,6 @@ def _of_block(block: nodes.Block | None, rest: Sequence[str] = ()) -> Iterator[S
     if entry is not None:
         yield name_span(entry)
     yield block.header
-
-
-# --- paths
 
 
 def _of_text(code: Code, modules: list[Module], place: Place) -> Iterator[Span]:

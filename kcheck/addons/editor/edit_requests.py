@@ -58,8 +58,6 @@ class EditRequests:
         self._server = server
         self._prover = Prover()
 
-    # --- the menu
-
     async def code_actions(self, params: types.CodeActionParams) -> Sequence[types.CodeAction | types.Command] | None:
         """List the actions at a place; None if the text has changed since it was checked."""
         found = await self._current(params.text_document.uri)
@@ -135,8 +133,6 @@ class EditRequests:
             action.is_preferred = None
         return action
 
-    # --- what was chosen
-
     async def resolve(self, action: types.CodeAction) -> types.CodeAction:
         """Add the edit to the action; if refused, show a message instead."""
         request = msgspec.convert(action.data, Request)
@@ -180,8 +176,6 @@ class EditRequests:
             await self._server.window_show_document_async(params)
         else:
             self._say(f"{rule.summary}. {page or rule.path}", types.MessageType.Info)
-
-    # --- what can be typed
 
     async def complete(self, params: types.CompletionParams) -> types.CompletionList | None:
         """Complete at a place of the current text, which may be newer than the last check."""

@@ -59,9 +59,6 @@ def of_yaml(snapshot: Snapshot, source: Source, offset: int) -> Iterator[Span]:
         yield from _objects(snapshot, place, scalar.text)
 
 
-# --- files
-
-
 def _files(snapshot: Snapshot, source: Source, value: yaml.Target) -> Iterator[Span]:
     """Yield the file that a kustomization names, or the one in that folder."""
     if not isinstance(value, yaml.Scalar) or not value.text or "\0" in value.text:

@@ -119,9 +119,6 @@ def _rows(value: object, indent: str) -> Iterator[str]:
         yield right
 
 
-# --- Markdown
-
-
 def block(value: Value[object]) -> str:
     """Format a multi-line value as a code block; empty if it fits on one line."""
     if isinstance(value, Secret) or is_whole(value) or unknown_parts(value) is not None:

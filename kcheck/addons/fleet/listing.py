@@ -185,9 +185,6 @@ def _named(found: list[Repository]) -> list[Repository]:
     return named
 
 
-# --- limits
-
-
 def _stated(data: Known[DatumValue]) -> Stated:
     """Return the shared limits in a list."""
     written: Written = plain(data)

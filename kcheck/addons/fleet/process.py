@@ -105,9 +105,6 @@ def _ended(status: int | None) -> str:
     return f"its process was ended by {name}{memory}"
 
 
-# --- in the process of a check
-
-
 def _send(task: Task, sender: Connection) -> None:
     """Check in this process, and send the outcome."""
     from kcheck.addons.fleet.check import check  # of the engine, which a worker needs only here

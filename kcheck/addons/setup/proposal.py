@@ -96,9 +96,6 @@ def _new_only(result: Result, config: Config) -> Result:
     return without_known(result, comparison.find_known(result.findings).contains)
 
 
-# --- kcheck.yaml
-
-
 def _with_settings(nothing: Config) -> tuple[Config, Callable[[Result], str]]:
     """Return settings for the working directory, and a function that formats them."""
     tree = Tree(["."])

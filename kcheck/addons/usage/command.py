@@ -157,9 +157,6 @@ def client(network: Network) -> Prometheus:
     return Prometheus(access)
 
 
-# --- the commands
-
-
 @click.group("usage", cls=PathsOrSubcommand, invoke_without_command=True, subcommand_metavar="")
 @options.with_config
 @click.option("--from", "measured", metavar="FILE", help="A recording of `kcheck usage record`.")

@@ -141,8 +141,6 @@ class Samples(Struct):
                 if len(steps) * self.step > last - first:
                     found.complete.add((first, last))
 
-    # --- GPUs
-
     def _gpus(self, found: Slice) -> None:
         busy = self.installation.metrics.get("gpu_busy", [])
         engine = self.installation.metrics.get("gpu_engine", [])

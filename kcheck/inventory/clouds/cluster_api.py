@@ -136,8 +136,6 @@ class _Cluster:
             dns_replicas=Known(profiles.settings(_OWN)["coredns.replicas"].number, self.origin),
         )
 
-    # --- addresses
-
     def _addresses(self, cluster: model.Cluster) -> model.Addresses:
         """Return the addresses of nodes and pods; Cluster API creates the networks."""
         subnets = Unknown("Cluster API creates the subnets", self.origin)

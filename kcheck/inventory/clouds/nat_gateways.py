@@ -16,18 +16,7 @@ from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import address_of
 from kcheck.text.text import Span
-from kcheck.text.values import (
-    Known,
-    Missing,
-    Origin,
-    Unknown,
-    Unset,
-    Value,
-    equals,
-    known,
-    mapped,
-    with_origin,
-)
+from kcheck.text.values import Known, Missing, Origin, Unknown, Unset, Value, equals, known, mapped, with_origin
 
 KIND = "google_compute_router_nat"
 KIND_OF_ACK = "alicloud_snat_entry"

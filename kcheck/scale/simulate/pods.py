@@ -39,8 +39,6 @@ class Pods:
         for at in dict.fromkeys(job.at for job in case.jobs):
             self._later(at, self._submit, [work for work in self.works if work.job.at == at])
 
-    # --- what others ask
-
     @property
     def ended(self) -> bool:
         """Whether all pods are done, or have failed with their job."""

@@ -330,8 +330,6 @@ class _Simulation:
         full = any(fleet.target + self.case.system_nodes >= total for total in self.scaler.totals.values())
         return full or not pods.unschedulable or all(group.room <= 0 for group in fleet.groups)
 
-    # --- what came of it
-
     def _summary(self) -> Summary:
         nodes, pods = self.fleet.nodes, self.pods
         self.fleet.count(self.case.horizon)

@@ -190,9 +190,6 @@ def _is_equal(request: Value[int], limit: Value[int], of: Buffers) -> bool:
     return known(request) == limit.value or (isinstance(request, Unset) and of.tier == HIGHEST)
 
 
-# --- tiers
-
-
 @once
 def _buffers(owner: Workload, world: World) -> Buffers:
     return buffers(tier(owner, world), world.config.usage.tiers)

@@ -60,9 +60,6 @@ def steps(wall: Wall, world: World) -> Iterator[str]:
         yield f"{many:,} nodes ({pools}) take {takes(sizes):,}"
 
 
-# --- words of walls
-
-
 def number(wall: Wall, world: World) -> int | None:
     """Return the number of the limit; None if the wall has none."""
     entry = world.numbers.limits(wall.cluster.cloud).get(wall.limit)

@@ -65,9 +65,6 @@ def _capped(finder: WallFinder) -> Iterator[Wall]:
             yield from finder.grown(wall, cap.taken, cap.room, cap.per_node, text, standing)
 
 
-# --- of the cluster
-
-
 def _documented(finder: WallFinder) -> Iterator[Wall]:
     own = cloud(finder.cluster.cloud)
     for one in own.limits(finder.cluster, finder.limits):

@@ -92,9 +92,6 @@ def variables(prefix: str) -> list[tuple[str, str]]:
     return sorted((name, text) for name, text in os.environ.items() if name.startswith(prefix))
 
 
-# --- what changes while a run waits
-
-
 def stamp(path: str) -> Stamp | None:
     """Return time, size and inode number of a file; None if there is none."""
     try:

@@ -216,9 +216,6 @@ def _listed(
     return [Edit(source.span(end, end), ","), Edit(source.span(line, line), text)]
 
 
-# --- lists
-
-
 def _items(node: yaml.Sequence, insertion: Insertion) -> list[Edit]:
     """Append items to a list that is not empty, in the style of the last one."""
     source = node.source
@@ -249,9 +246,6 @@ def _flag(node: yaml.Sequence, name: str, value: Data) -> list[str]:
     if apart and not any("=" in flag for flag in apart) and len(apart) < len(written):
         return [name, text]
     return [f"{name}={text}"]
-
-
-# --- what is empty or null
 
 
 def _filled(container: Span, insertion: Insertion) -> list[Edit] | None:

@@ -54,8 +54,6 @@ class _Ack(Reader):
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL,))
 
-    # --- networks and vSwitches
-
     def networks(self) -> None:
         self.networks_of(NETWORK, MORE)
 

@@ -58,9 +58,6 @@ def fabric(name: str) -> bool:
     return match is not None and match[1].startswith(("n", "h")) and "r" in match[2]
 
 
-# --- upgrades
-
-
 def upgrade(fields: Fields, cluster: Cluster | None) -> Upgrade:
     """Read how a pool is upgraded, with surge nodes or with unavailable ones."""
     surge, missing = _surge(fields, cluster), fields.text("max_unavailable")

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from kcheck import model
 from kcheck.config.numbers import machines, profiles
-from kcheck.inventory.clouds import api_access, nat_gateways
-from kcheck.inventory.clouds.aks import location, networks, pools
+from kcheck.inventory.clouds import accounts, api_access, nat_gateways, registry
+from kcheck.inventory.clouds.aks import networks, pools
 from kcheck.inventory.clouds.aks.cloud import dynamic_addresses, static_addresses
 from kcheck.inventory.clouds.reader import (
     Reader,
@@ -27,7 +27,19 @@ from kcheck.inventory.clouds.reader import (
 )
 from kcheck.text.partly_known import either
 from kcheck.text.regex import regex
-from kcheck.text.values import Known, Origin, Unknown, Unset, Value, candidates, equals, known, mapped, reason_of
+from kcheck.text.values import (
+    Known,
+    Origin,
+    Unknown,
+    Unset,
+    Value,
+    candidates,
+    equals,
+    first_set,
+    known,
+    mapped,
+    reason_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,6 +73,12 @@ _KARPENTER = "karpenter"
 """Grower with node auto-provisioning, instead of the Cluster Autoscaler."""
 _SUBNET_ID = regex(r"/virtualNetworks/([^/$]+)/subnets/([^/$]+)$", re.IGNORECASE)
 _CLUSTER_ID = regex(r"/managedClusters/([^/$]+)$", re.IGNORECASE)
+_SUBSCRIPTION = regex(r"/subscriptions/([\w-]+)(?:/|$)", re.IGNORECASE)
+_GROUP = regex(r"/resourceGroups/([^/$]+)", re.IGNORECASE)
+_REGION = regex(r"[a-z]+\d?")
+_ID = regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NO_SUBSCRIPTION = "the provider has no subscription_id in this code"
+_NO_REGION = "location is not set"
 
 
 def read(roots: Iterable[Module], inventory: Inventory) -> None:
@@ -71,8 +89,6 @@ def read(roots: Iterable[Module], inventory: Inventory) -> None:
 class _Aks(Reader):
     def __init__(self, root: Module) -> None:
         super().__init__(CLOUD, root, (POOL, ARM))
-
-    # --- networks and subnets
 
     def networks(self) -> None:
         for instance, fields in self.each(NETWORK):
@@ -196,7 +212,7 @@ class _Aks(Reader):
             network_plugin=plugin, network_mode=mode, tier=tier, outbound_ips=ips, outbound_list=own_list,
             api_ranges=api_access.ranges(fields),
             grower=mapped(fields.text("provisioning"), lambda mode: _KARPENTER if mode == "Auto" else CLOUD),
-            **location.of_cluster(self, instance, fields),
+            **_place(self, instance, fields),
         )  # fmt: skip
 
     def _with_windows(self, cluster: model.Cluster) -> model.Cluster:
@@ -365,3 +381,22 @@ def _pods_take_addresses(cluster: model.Cluster | None, pod_subnet: Value[model.
     mode = networks.mode_of(cluster)
     found = {one.value == "node-subnet" and isinstance(pod_subnet, Unset) for one in candidates(mode)}
     return Known(found.pop(), mode.origin or Origin(())) if len(found) == 1 else Unknown(reason_of(mode), mode.origin)
+
+
+def _place(reader: Reader, instance: Instance, fields: Fields) -> accounts.Place:
+    """Return the subscription, region and resource group of a cluster."""
+    parent, place = fields.text("parent"), instance.span
+    of_provider = accounts.of_provider(reader, instance, "subscription")
+    account = accounts.first(place, _NO_SUBSCRIPTION, _part(parent, _SUBSCRIPTION), of_provider)
+    region = accounts.first(place, _NO_REGION, fields.text("location"))
+    return {
+        "account": accounts.proper(mapped(account, str.lower), _ID),
+        "region": accounts.proper(mapped(region, registry.cloud(CLOUD).region), _REGION),
+        "group": mapped(first_set(_part(parent, _GROUP), fields.text("group")), str.lower),
+    }
+
+
+def _part(value: Value[str], pattern: re.Pattern[str]) -> Value[str]:
+    """Return a part of an ARM id; Unset if absent."""
+    found = pattern.search(text_of(value) or "")
+    return Known(found[1], value.origin or Origin(())) if found is not None else Unset(value.origin or Origin(()))

@@ -120,8 +120,6 @@ def sharing(fields: Fields, pool: NodePool) -> Iterator[Sharing]:
     )  # fmt: skip
 
 
-# --- containerd
-
 _HUB = ("docker.io", "registry-1.docker.io", "_default")
 
 
@@ -142,9 +140,6 @@ def hub_mirror(record: Record) -> Value[bool]:
     unknown = first_unknown(servers)
     names = [str(one.value).partition("://")[2] or str(one.value) for one in servers if isinstance(one, Known)]
     return unknown or Known(any(name.rstrip("/") in _HUB for name in names), Origin((record.span,)))
-
-
-# --- upgrades
 
 
 def upgrade(fields: Fields, gpu: Value[bool], spot: Value[bool]) -> Upgrade:

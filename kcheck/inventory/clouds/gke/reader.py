@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from kcheck import model
 from kcheck.config.numbers import profiles
 from kcheck.config.numbers.fields import Fields
-from kcheck.inventory.clouds import api_access, nat_gateways
-from kcheck.inventory.clouds.gke import location as where
+from kcheck.inventory.clouds import accounts, api_access, nat_gateways, registry
 from kcheck.inventory.clouds.gke import pools
 from kcheck.inventory.clouds.gke.cloud import AUTOPILOT
 from kcheck.inventory.clouds.gke.ranges import POOL, Owner, RangeReader, Secondary, given, outside
 from kcheck.inventory.clouds.reader import (
     N,
+    Reader,
     blocks_below,
     bound_of,
     read_all,
@@ -25,6 +25,7 @@ from kcheck.terraform.module import Module
 from kcheck.terraform.resource import Instance
 from kcheck.text.need import first_unknown, need, or_unknown
 from kcheck.text.partly_known import same_value
+from kcheck.text.regex import regex
 from kcheck.text.units import seconds
 from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, because, equals, known, mapped
 
@@ -36,6 +37,11 @@ SUBNET = "google_compute_subnetwork"
 RANGE = "google_compute_subnetwork.secondary_ip_range"
 NETWORK = "google_compute_network"
 
+_REGION = regex(r"[a-z]+-[a-z]+\d+")
+_PROJECT = regex(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]")
+"""https://docs.cloud.google.com/resource-manager/docs/creating-managing-projects; older ones begin with a domain."""
+_NO_ZONE = "location is not set, and the provider has no zone"
+_NO_PROJECT = "project is not set, and the google provider has none in this code"
 _RESOURCES = {model.Network: NETWORK, model.Subnet: SUBNET, model.Cluster: CLUSTER}
 
 
@@ -47,8 +53,6 @@ def read(roots: Iterable[Module], inventory: model.Inventory) -> None:
 
 
 class _Gke(RangeReader):
-    # --- networks and subnets
-
     def networks(self) -> None:
         for instance, fields in self.each(NETWORK):
             self.network(instance, fields.text("name"), Unset(Origin((instance.span,))))
@@ -98,7 +102,7 @@ class _Gke(RangeReader):
     def _cluster(self, instance: Instance, fields: Fields) -> model.Cluster:
         nested = instance.blocks("node_pool")
         autopilot, private = fields.flag("autopilot"), fields.flag("private_nodes")
-        location, zonal = where.of_fields(self, instance, fields)
+        location, zonal = _location(self, instance, fields)
         near = nat_gateways.near(self, location)
         ips = nat_gateways.addresses(near) if known(private) else model.NOTHING
         is_decided = known(autopilot) or isinstance(autopilot, Unknown)
@@ -119,7 +123,7 @@ class _Gke(RangeReader):
             data_plane=fields.text("network_policy"),
             subnet_ids=mapped(self._find(fields, "subnet", model.Subnet), lambda subnet: (subnet.id,)),
             pods_take_addresses=mapped(given(fields.text("pod_range")), lambda _: False),
-            **where.of_cluster(self, instance, fields, location),
+            **_place(self, instance, fields, location),
         )  # fmt: skip
 
     def _own_pools(self, instance: Instance, fields: Fields, owner: Value[model.Cluster]) -> None:
@@ -366,3 +370,33 @@ def _provisioning_limits(fields: Fields) -> tuple[dict[str, Value[int]], Origin 
         return {"cpu": unknown, "memory": unknown}, unknown.origin
     place = Origin((limits[0].record.span,)) if limits else None
     return {known(own.text("resource")) or "": own.number("most") for own in limits}, place
+
+
+def _place(reader: Reader, instance: Instance, fields: Fields, location: Value[str]) -> accounts.Place:
+    """Return the project, region and location of a cluster."""
+    of_provider = accounts.of_provider(reader, instance, "project")
+    project = accounts.first(instance.span, _NO_PROJECT, fields.text("project"), of_provider)
+    return {
+        "account": accounts.proper(mapped(project, lambda text: text.removeprefix("projects/")), _PROJECT),
+        "region": accounts.proper(mapped(location, registry.cloud(CLOUD).region), _REGION),
+        "group": location,
+    }
+
+
+def _location(reader: Reader, instance: Instance, fields: Fields) -> tuple[Value[str], Value[bool]]:
+    """Return the location of a cluster, and whether it is a zone.
+
+    https://github.com/hashicorp/terraform-provider-google/blob/main/google/tpgresource/regional_utils.go
+    """
+    location = fields.text("location")
+    if not isinstance(location, Unset):
+        return location, _is_zone(location, fields.flag("regional"))
+    zone = accounts.first(instance.span, _NO_ZONE, accounts.of_provider(reader, instance, "zone"))
+    return zone, Known(value=True, origin=Origin((instance.span,)))
+
+
+def _is_zone(location: Value[str], regional: Value[bool]) -> Value[bool]:
+    """Whether a location is a zone; if that is unknown, a module's `regional` decides."""
+    zonal = mapped(location, lambda text: registry.cloud(CLOUD).region(text) != text)
+    is_known = isinstance(zonal, Known) or not isinstance(regional, Known)
+    return zonal if is_known else mapped(regional, lambda flag: not flag)

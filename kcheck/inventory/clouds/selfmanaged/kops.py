@@ -111,8 +111,6 @@ class _Cluster:
         nodes = yaml.items(self.item.root, "spec", kind)
         return [Fields(CLOUD, resource, MappingRecord(node)) for node in nodes if isinstance(node, yaml.Mapping)]
 
-    # --- addresses
-
     def _addresses(self, cluster: model.Cluster) -> model.Addresses:
         cidr = or_default(self.fields.text("pod_cidr"), lambda _: self._pods())
         if self.plugin == "calico":

@@ -155,8 +155,6 @@ class _Cluster:
         entry = next((one for one in found if one is not None), None)
         return NOTHING if entry is None else clusters.number_in(entry)
 
-    # --- addresses of pods
-
     def _addresses(self, cluster: Cluster) -> Addresses:
         """Return the addresses of a node's pods, by network plugin.
 
@@ -177,8 +175,6 @@ class _Cluster:
             return clusters.blocks_of(cluster, Unknown(why, fields.text("network_plugin").origin or self.origin))
         cidr = first_set(fields.text("calico_cidr"), fields.text("pod_cidr"))
         return clusters.addresses_of_calico(cluster, cidr, fields.number("max_pods"), self.inventory)
-
-    # --- nodes
 
     def _pools(self, cluster: Cluster, addresses: Addresses) -> Iterable[NodePool]:
         """Yield control plane nodes, and workers by labels or taints."""

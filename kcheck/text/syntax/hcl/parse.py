@@ -143,8 +143,6 @@ class _Reader:
     def text(self, node: Node) -> str:
         return self.between(node.start_byte, node.end_byte)
 
-    # --- bodies
-
     def fill(self, body: nodes.Body, node: Node | None, depth: int = 0) -> None:
         if node is None:
             return
