@@ -468,6 +468,11 @@ EKS = [
         add(ADDED, job(4, worker(own={"command": ["sh", "-c", "pip install flash-attn && python train.py"]}))),
     ),
     mistake(
+        "exit-code-lost",
+        "eks",
+        add(ADDED, job(4, worker(own={"command": ["bash", "-c", "torchrun train.py 2>&1 | tee train.log"]}))),
+    ),
+    mistake(
         "retries-below-faults",
         "eks",
         swap(JOB, r"maxRestarts: \d+", "maxRestarts: 1"),
