@@ -381,7 +381,7 @@ def test_python_runs_kcheck_as_a_module() -> None:
 
 
 def test_concise_findings_have_colours_and_stay_on_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    write({"a.yaml": JOB})
+    write({"a.yaml": JOB.replace("k8s.gcr.io/pause:3.1", "bitnami/kubectl:1.30")})
     plain = CliRunner().invoke(cli, ["check", "--format", "concise", "--info", "-q"]).stdout
     monkeypatch.setenv("COLUMNS", "60")
     drawn = CliRunner().invoke(cli, ["--color", "always", "check", "--format", "concise", "--info", "-q"]).stdout
