@@ -955,6 +955,7 @@ def carried() -> Iterator[Mistake]:
 MISTAKES = [*carried(), *EKS, *EKS_KARPENTER, *GKE, *ACK, *AKS, *SELF]
 
 NOT_HERE = {
+    "autopilot-evicts-after-an-hour": "no cluster that is generated is of Autopilot",
     "job-below-its-machine": "jobs that are generated select pools, not types of machines",
     "pod-takes-whole-machine": "as job-below-its-machine; pod-fits-no-node judges pods of pools",
     "nothing-outlives-job": "every job can be preempted, and preempted-without-checkpoint says so",
