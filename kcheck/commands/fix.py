@@ -139,11 +139,11 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
         yield f"{'Fixed' if is_written else 'Would fix'} {many} ({kinds}) in {files}."
     else:
         yield "Nothing was fixed." if outcome.remaining else "Nothing to fix."
-    markdown = cache(_markdown)
+    walk = cache(lambda top: [*Disk(boundary=around([top])).walk(top, folders.is_ours)])
     for finding in outcome.fixed:
         comments = [span for one in finding.changes for span, alone in edit.stale_comments(one) if not alone]
         stale = [(f"comment at {places.of(one.source, one.begin.line)}", one.text) for one in comments]
-        stale += _stale_pages(finding, markdown)
+        stale += _stale_pages(finding, walk)
         if finding.fix and (stale or not is_written or finding.fix.safety != "safe"):
             reason = finding.fix.title if is_written else finding.message
             yield f"  {finding.fix.safety}: {places.location(finding)} {finding.rule}: {reason}"
@@ -166,19 +166,14 @@ def _summary(outcome: Fixes, left: list[Finding], places: _Places, *, is_written
         yield f"  and {len(rest) - _SHOWN} more; `kcheck check` lists them."
 
 
-def _markdown(top: str) -> list[str]:
-    """List the Markdown files below a folder."""
-    return [page for page in Disk(boundary=around([top])).walk(top, folders.is_ours) if page.endswith(".md")]
-
-
-def _stale_pages(finding: Finding, markdown: Callable[[str], list[str]]) -> Iterable[tuple[str, str]]:
+def _stale_pages(finding: Finding, walk: Callable[[str], list[str]]) -> Iterable[tuple[str, str]]:
     """Yield lines of Markdown that still show a changed range or default."""
     for place, written in ((change.origin.path, change.origin.written) for change in finding.changes):
         path, old = written.source.path, written.text
         disk, pages = Disk(boundary=around([path])), [os.path.join(os.path.dirname(path), "README.md")]
         if parse_cidr(old.strip('"')) is not None:
             old = old.strip('"')
-            pages = markdown(display_path(repository(path) or "."))
+            pages = [page for page in walk(display_path(repository(path) or ".")) if page.endswith(".md")]
             row = re.compile(rf"(?<![\d.]){re.escape(old)}(?!\d)")
         elif place[1:] == ("default",) and place[0].startswith("variable "):  # as terraform-docs writes them
             name = re.escape(place[0].split(" ", 1)[1].strip('"'))

@@ -85,7 +85,8 @@ def whole_cards(cluster: Cluster, world: World) -> Amount:
 def _on_fractions(template: PodTemplate, cluster: Cluster, world: World) -> bool:
     """Whether all pools that a pod may run on have machines with a part of a GPU."""
     types = [known(pool.machine.instance_types) or () for pool in world.pools.fitting(template)]
-    whole = (names and all(machines.has_fraction(cluster.cloud, name) for name in names) for names in types)
+    fractions = machines.tables_of(cluster.cloud).get("fractions", ())
+    whole = (names and all(name.removeprefix("Standard_") in fractions for name in names) for names in types)
     return bool(types) and all(whole)
 
 

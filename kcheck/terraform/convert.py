@@ -110,6 +110,8 @@ def to_type(datum: Datum, want: Type) -> Datum:
 
 
 def _object(datum: Known[DatumValue], value: dict[Key, Datum], want: Type) -> Datum:
+    if isinstance(value, MapData) and (missing := {*want.names} - want.optional - {*map(str, value)}):
+        raise EvaluationError(f"the map has no element `{min(missing)}`, which an object needs")
     found: dict[Key, Datum] = {
         name: to_type(value[name], part) if name in value else Null(None, datum.origin.below(name), type=part)
         for name, part in zip(want.names, want.parts, strict=True)
@@ -163,7 +165,7 @@ def identity(datum: Datum) -> str:
         case "bool":
             return "T" if value else "F"
         case "number":
-            return to_string(value)
+            return to_string(scalars.exact(datum))
     return f"?{id(value)}"
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from kcheck.terraform import attempts, convert, functions, type_rules
 from kcheck.terraform.access import attribute, each_branch, index, spliced
 from kcheck.terraform.budget import BudgetError
+from kcheck.terraform.functions.signature import not_null
 from kcheck.terraform.operators import alike, common_symbol, first_reason, negated, operate
 from kcheck.terraform.partial_collections import (
     Entry,
@@ -300,16 +301,23 @@ def _conditional(node: nodes.Conditional, scope: Scope) -> Datum:
     return either(condition.reason, _here(node), branches, symbol)
 
 
+def _right(node: nodes.Operation, left: Datum | None, scope: Scope) -> Datum:
+    """Evaluate the right side; in Terraform 1.12 the left one may decide alone."""
+    decisive = {"&&": False, "||": True}.get(node.operator)
+    if decisive is None or not isinstance(left, Known) or scalars.to_bool(left.value) != decisive:
+        return value_of(node.right, scope)
+    try:
+        return not_null(value_of(node.right, scope))
+    except UncaughtError:
+        raise
+    except EvaluationError:
+        return left
+
+
 def _operation(node: nodes.Operation, scope: Scope) -> Datum:
     origin = _here(node)
     left = None if node.left is None else value_of(node.left, scope)
-    if (
-        isinstance(left, Known)
-        and node.operator in ("&&", "||")
-        and scalars.to_bool(left.value) == (node.operator == "||")
-    ):
-        return Known(node.operator == "||", origin)  # since Terraform 1.12 without a look at the other side
-    right = value_of(node.right, scope)
+    right = _right(node, left, scope)
     if left is None:
         if isinstance(right, Unknown):
             return Unknown(right.reason, origin)

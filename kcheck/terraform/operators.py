@@ -116,4 +116,7 @@ def alike(value: Datum, wanted: Type) -> Datum:
     found = wanted if own == DYNAMIC else type_rules.unify([own, wanted])
     if found is None:
         raise EvaluationError(f"the branches of a conditional must have one type, not {own.kind} and {wanted.kind}")
+    beside = (own.kind, wanted.kind) in (("tuple", "list"), ("object", "map")) and type_rules.unify(own.parts)
+    if found.parts == (DYNAMIC,) and beside not in (False, DYNAMIC) and len({*own.parts} - {ANYTHING}) > 1:
+        raise EvaluationError(f"the parts of a {own.kind} must have one type beside a {wanted.kind} of any")
     return convert.convert(value, found)

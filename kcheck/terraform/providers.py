@@ -25,7 +25,8 @@ def provider_block(instance: Instance, root: Module) -> BlockRecord | None:
     for module in modules:
         for name in wanted:
             for provider in module.configuration.providers:
-                if _name(provider) == name and (module.caller is None or not _is_proxy(provider)):
+                passed = not provider.body.blocks and provider.body.attributes.keys() <= {"alias", "version"}
+                if _name(provider) == name and (module.caller is None or not passed):
                     return BlockRecord(provider, module.scope)
         wanted = _passed(wanted, module.block)
     return None
@@ -56,11 +57,6 @@ def _named(node: nodes.Expression) -> str:
     if isinstance(node, nodes.GetAttr):
         return f"{_named(node.target)}.{node.name}"
     return node.name if isinstance(node, nodes.Variable) else str(node.value) if isinstance(node, nodes.Literal) else ""
-
-
-def _is_proxy(provider: nodes.Block) -> bool:
-    """Whether a provider block only declares that its caller passes one."""
-    return not provider.body.blocks and provider.body.attributes.keys() <= {"alias", "version"}
 
 
 def _name(provider: nodes.Block) -> str:

@@ -98,7 +98,7 @@ def _as_collection(types: Iterable[Type]) -> Type | None:
     if element is None:
         return None
     result = Type("map" if found[0].kind == "object" else "list", (element,))
-    return result if all(converted(one, result) for one in found) else None
+    return result if element == DYNAMIC or all(converted(one, result) for one in found) else None
 
 
 def _with_structures(types: list[Type], structure: str, collection: str) -> Type | None:

@@ -172,6 +172,25 @@ SHOWN = {
     '1 > 2 ? (1 == 1 ? base64decode("é") : tonumber(null)) : "x"': "x",
     '1 > 2 ? "${[][0]}" : [1]': ["1"],
     '1 < 2 ? { a = 1, b = null } : { ("%{ for x in "a" }${x}%{ endfor }") = true }': {"a": "1", "b": None},
+    "pow(pow(2, 64), 0.5)": "4294967296",
+    "jsonencode(sum([pow(2, 64), pow(pow(2, -10), 3)]))": "18446744073709550000",
+    "jsonencode([max(pow(2, 64), 1), abs(-log(3, 2)), ceil(pow(2, 64)), floor(pow(2, 64)) + 1])":
+        "[18446744073709550000,1.584962500721156,18446744073709550000,18446744073709551617]",
+    'parseint("ffffffffffffffffffffffffffff", 16) * 1.5': "7788445287802241442795744493830142.5",
+    "length(setunion([pow(2, 64)], [18446744073709551616]))": "1",
+    'cidrhost("::ffff:10.0.0.0/104", 256)': "0:100::ffff:a00:0",
+    'cidrhost("::ffff:10.0.0.0/104", -1)': "ff:ffff::ffff:a00:0",
+    'cidrhost("::ffff:10.0.0.0/104", 0)': "10.0.0.0",
+    'timecmp("2024-01-01T00:00:00,5Z", "2024-01-01T0:00:00.500Z")': "0",
+    'timecmp("2024-01-01T00:00:00+24:00", "2024-01-01T00:00:00-24:60")': "-1",
+    'timecmp("0000-01-01T00:00:00+24:00", "9999-12-31T23:59:59.5Z")': "-1",
+    'timeadd("9999-12-31T23:59:59Z", "1h")': "10000-01-01T00:59:59Z",
+    'timeadd("0000-01-01T00:00:00-00:30", "-8784h")': "-0002-12-31T00:00:00-00:30",
+    'formatdate("YYYY YY EEE ZZZZ", "0000-01-01T00:00:00-00:30")': "0000 00 Sat -0030",
+    '"%%%{ if true }"': "%%{ if true }",
+    '"a$$$${ x"': "a$$${ x",
+    "coalescelist(var.no_list, var.empty, [1])": ["1"],
+    '(1 > 2 ? { a = [1], b = null, c = tomap({ x = 1 }) } : tomap({ q = "1" }))': {"q": "1"},
 }  # fmt: skip
 """Expressions, and what the console of Terraform 1.11 prints for them."""
 
@@ -190,7 +209,10 @@ def test_edge_cases_of_numbers_and_templates_evaluate_as_expected(expression: st
      'yamldecode("{&x a: *x}")', 'yamldecode("- 0x1FFFFFFFFFFFFFFFF")', 'yamldecode("%YAML 1.2\\n---\\na: 1")',
      'textencodebase64("a", "utf8")', 'textencodebase64("a", "ASCII")', 'csvdecode("a\\nx\\"y")', 'csvdecode("a\\n \\"x\\"")',
      'setunion(toset([["a"]]), toset([null]))', "true ? 1 : { a = 1 }.*.b", "max()", "concat()", "setproduct([1])", 'cidrsubnets("0.0.0.0/0", 4)', 'cidrsubnets("::/8", 4)',
-     'timeadd("2020-01-01T00:00:00Z", "2562048h")', "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})"],
+     'timeadd("2020-01-01T00:00:00Z", "2562048h")', "log(-1, 10)", "pow(-8, 0.5)", 'coalescelist([1], "x")', "coalescelist([1], null)", "coalescelist([1], {})",
+     "true || {}", 'false && "x"', '"%%%{ if true }x%{ endif }"', 'cidrsubnets("::ffff:10.0.0.0/104", 8)', 'cidrsubnets("::ffff:10.0.0.0/95", 32, 2, 2)',
+     'timeadd("2024-01-01T0:00:00Z", "1h")', 'formatdate("D", "2024-01-01T00:00:00+24:00")', 'timecmp("2024-01-01T00:00:60Z", "2024-01-01T00:00:00Z")',
+     "1 < 2 ? [{ a = 2 }, { b = 1 }] : tolist([])", "1 < 2 ? tomap({}) : var.pools[0]"],
 )  # fmt: skip
 def test_expressions_that_terraform_refuses_have_no_value(expression: str, scope: Scope) -> None:
     assert answer(expression, scope)["refused"]

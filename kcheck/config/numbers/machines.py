@@ -132,11 +132,6 @@ def cpu(cloud: str, name: str) -> int | None:
     return found.vcpus * 1000 if found and found.vcpus else None
 
 
-def has_fraction(cloud: str, name: str) -> bool:
-    """Whether a machine has a part of a GPU, which its node offers as one."""
-    return name.removeprefix("Standard_") in tables_of(cloud).get("fractions", ())
-
-
 @cache
 def memory(cloud: str, name: str) -> int | None:
     """Return the nominal memory of a machine in bytes; None if unknown."""

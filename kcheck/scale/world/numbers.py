@@ -33,10 +33,6 @@ class Numbers(Memory):
                 entries[key] = replace(entries[key], value=value)
         return entries
 
-    def tells_quotas(self, cloud: str) -> bool:
-        """Whether the settings set any quota of a cloud."""
-        return any(name.startswith(f"{cloud}.quota.") for name in self._config.limits)
-
     def price(self, pool: NodePool | None) -> machines.Price | None:
         """Return the price of a node: the user's, else the cheapest type's."""
         cluster = known(pool.cluster) if pool else None

@@ -106,7 +106,8 @@ class Sizes(Memory):
         """List the caps on all pools of a cluster."""
         scaler, pools = self._autoscaling.autoscaler(cluster), self._pools.of_cluster(cluster)
         found = _of_autoscaler(scaler, cluster, pools) if scaler is not None else []
-        for one in needs(cluster, pools) if self._numbers.tells_quotas(cluster.cloud) else ():
+        told = any(name.startswith(f"{cluster.cloud}.quota.") for name in self._config.limits)
+        for one in needs(cluster, pools) if told else ():
             room = self._numbers.limits(cluster.cloud)[f"quota.{one.quota.key}"].value
             if isinstance(room, int):
                 found.append(Cap(room, one.unit, one.per_node, 0, None))

@@ -118,6 +118,8 @@ def _coalescelist(*values: Datum) -> Datum:
     if {type_of(item).kind for item in values if isinstance(item, Known)} - {"list", "tuple"}:
         raise EvaluationError("coalescelist() takes lists only")
     for item in values:
+        if type(item) is Null:
+            continue
         if item.part if isinstance(item, Partial) else items(item):
             return item
         if isinstance(item, Partial):

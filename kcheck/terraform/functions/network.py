@@ -14,7 +14,7 @@ from kcheck.text.scalars import EvaluationError
 from kcheck.text.values import Known, Origin, Subnetwork, Unknown, Unplaced, reason_of
 
 if TYPE_CHECKING:
-    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+    from ipaddress import IPv4Network, IPv6Network
 
     from kcheck.terraform.budget import Budget
     from kcheck.text.values import Datum
@@ -44,10 +44,6 @@ def _block(network: Network, start: int, prefix: int) -> str:
     return f"{mapped}/{prefix - 96}" if mapped else f"{first}/{prefix}"
 
 
-def _bare(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    return getattr(address, "ipv4_mapped", None) or address  # IPv4 in IPv6 becomes IPv4
-
-
 def _range(datum: Datum) -> str:
     """Read the text of a CIDR, or raise EvaluationError if empty or null."""
     value = settled(datum)
@@ -62,10 +58,6 @@ def _sized(datum: Datum) -> str | Unplaced:
     return _range(datum) if length is None else Unplaced(reason_of(datum), length=length)
 
 
-def _index(datum: Datum) -> int | Unknown:
-    return datum if isinstance(datum, Unknown) else integer(datum)
-
-
 def _placed(datum: Datum) -> Known[int]:
     return Known(integer(datum), datum.origin or Origin(()))
 
@@ -74,7 +66,7 @@ _STEPS = 20
 """Budget steps to parse and print an address."""
 
 
-@TABLE.function(_sized, _placed, _index, counted=True)
+@TABLE.function(_sized, _placed, lambda one: one if isinstance(one, Unknown) else integer(one), counted=True)
 def _cidrsubnet(cidr: str | Unplaced, placed: Known[int], number: int | Unknown, budget: Budget) -> Datum:
     budget.spend(_STEPS)
     network, newbits = _parse(f"0.0.0.0/{cidr.length}" if isinstance(cidr, Unplaced) else cidr), placed.value
@@ -107,7 +99,8 @@ def _cidrsubnets(cidr: str | Unplaced, *newbits: int, budget: Budget) -> list[st
         size = 1 << max(0, network.max_prefixlen - prefix)
         start = -(-at // size) * size
         at = start + size
-        if prefix > network.max_prefixlen or at - 1 > int(network[-1]) or not int(_bare(network[0])):
+        fits = prefix <= network.max_prefixlen and at - 1 <= int(network[-1]) and int(network[0])
+        if not fits or getattr(network[start - int(network[0])], "ipv4_mapped", None):
             raise EvaluationError(f"not enough remaining address space for a subnet with a prefix of {prefix} bits")
         result.append(_block(network, start, prefix))
     return result
@@ -118,7 +111,10 @@ def _cidrhost(cidr: str, number: int, budget: Budget) -> str:
     budget.spend(_STEPS)
     network = _parse(cidr)
     try:
-        return str(_bare(network[number]))
+        found = network[number]
+        if number and getattr(network[0], "ipv4_mapped", None):  # Terraform counts in the first 32 bits of IPv6
+            found = type(found)(int(network[0]) | (int(found) - int(network[0])) << 96)
+        return str(getattr(found, "ipv4_mapped", None) or found)  # IPv4 in IPv6 becomes IPv4
     except (IndexError, ValueError):  # a fraction is no index
         raise EvaluationError(f"prefix of {network.prefixlen} does not accommodate a host numbered {number}") from None
 

@@ -6,13 +6,12 @@ from fractions import Fraction
 from functools import reduce
 
 from kcheck.terraform.budget import BudgetError
-from kcheck.terraform.functions.signature import Table, integer, items, number, present, truths
-from kcheck.terraform.functions.signature import settled as _settled
-from kcheck.terraform.operators import INFINITE
-from kcheck.text.data_types import NUMBER, Short, list_of
+from kcheck.terraform.functions.signature import Table, anything, integer, items, number, present, settled, truths
+from kcheck.terraform.operators import INFINITE, bits_of, in_bits, operate
+from kcheck.text.data_types import NUMBER, list_of
 from kcheck.text.need import NotKnown
-from kcheck.text.scalars import EvaluationError, exact, rounded, to_bool, to_number
-from kcheck.text.values import Datum, Unknown
+from kcheck.text.scalars import EvaluationError, rounded, to_bool, to_number
+from kcheck.text.values import Datum, Origin, Unknown
 
 TABLE = Table()
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -20,20 +19,26 @@ _MOST_DIGITS = 4_000
 _LONGEST = 1024  # elements of a range, Terraform's own limit
 
 
-TABLE.add(number, abs=abs, ceil=math.ceil, floor=math.floor)
+def _precise(datum: Datum, compute: Callable[[int | Fraction], int | Fraction] = rounded) -> Datum:
+    """Compute with a number, which keeps its precision."""
+    return in_bits(compute(number(datum)), bits_of(datum), Origin(()))
+
+
+TABLE.function(anything, name="abs")(lambda datum: _precise(datum, lambda value: value if value > 0 else -value))
+TABLE.function(anything, name="ceil")(lambda datum: _precise(datum, math.ceil))
+TABLE.function(anything, name="floor")(lambda datum: _precise(datum, math.floor))
 TABLE.function(integer, bits=64, name="signum")(lambda value: (value > 0) - (value < 0))
 
 
-TABLE.function(number, rest=number, name="max")(lambda *values: max(values))
-TABLE.function(number, rest=number, name="min")(lambda *values: min(values))
+TABLE.function(_precise, rest=_precise, name="max")(lambda *values: max(values, key=number))
+TABLE.function(_precise, rest=_precise, name="min")(lambda *values: min(values, key=number))
 
 
 @TABLE.function(items)
-def _sum(values: tuple[Datum, ...]) -> int | Fraction:
+def _sum(values: tuple[Datum, ...]) -> Datum:
     if not values:
         raise EvaluationError("sum() of an empty list")
-    numbers = [rounded(exact(value) if isinstance(value, Short) else number(value)) for value in values]
-    return reduce(lambda a, b: rounded(a + b), numbers)
+    return reduce(lambda a, b: operate("+", a, b, Origin(())), map(_precise, values))
 
 
 def _float(compute: Callable[[], float]) -> int | Fraction:
@@ -109,8 +114,8 @@ def _digits(datum: Datum) -> str:
     return str(value)
 
 
-@TABLE.function(_digits, integer, bits=64)
-def _parseint(value: str, base: int) -> int:
+@TABLE.function(_digits, integer)
+def _parseint(value: str, base: int) -> Datum:
     if not 2 <= base <= 62:
         raise EvaluationError("the base must be between 2 and 62")
     if len(value) > _MOST_DIGITS:
@@ -119,7 +124,8 @@ def _parseint(value: str, base: int) -> int:
     digits = list(map(_DIGITS.find, body if base > 36 else body.lower()))
     if not digits or not all(0 <= digit < base for digit in digits):
         raise EvaluationError(f'cannot parse "{value}" as a base {base} integer')
-    return sign * reduce(lambda result, digit: result * base + digit, digits)
+    found = sign * reduce(lambda result, digit: result * base + digit, digits)
+    return in_bits(found, max(64, found.bit_length()), Origin(()))
 
 
 @TABLE.function(number, number, number, optional=2, gives=list_of(NUMBER))
@@ -144,7 +150,7 @@ def _truths(values: tuple[Datum, ...], decisive: bool) -> bool:
     missing: NotKnown | None = None
     for item in values:
         try:
-            value = _settled(item)
+            value = settled(item)
         except NotKnown as error:
             missing = missing or error
             continue

@@ -143,8 +143,9 @@ def text(datum: Datum) -> str:
 
 
 def number(datum: Datum) -> int | Fraction:
-    """Convert an argument to a number."""
-    return scalars.to_number(present(datum))
+    """Convert an argument to an exact number."""
+    present(datum)
+    return scalars.exact(cast("Known[object]", datum))
 
 
 def integer(datum: Datum) -> int:

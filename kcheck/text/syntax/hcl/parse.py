@@ -380,13 +380,9 @@ class _Reader:
             start = self.source.data.find(b"\n", self.base + name.end_byte) + 1 - self.base
             end = max(start, self.source.data.rfind(b"\n", 0, self.base + last.start_byte) + 1 - self.base)
         kind: Kind = "quoted" if quoted else "flush" if self.text(first) == "<<-" else "heredoc"
-        inner = [one for one in child.children if start <= one.start_byte and one.end_byte <= end and self.is_live(one)]
+        inner = [one for one in child.children if start <= one.start_byte and one.end_byte <= end]
         parts = self.parts(inner, start, self.texts(inner, start, end, kind), depth)
         return nodes.Template(self.span(node), parts, quoted=quoted)
-
-    def is_live(self, part: Node) -> bool:
-        """Whether an interpolation is not escaped by a `$` before it."""
-        return part.type != "template_interpolation" or self.source.data[self.base + part.start_byte - 1] != ord("$")
 
     def texts(self, children: list[Node], start: int, end: int, kind: Kind) -> dict[int, Piece]:
         """Map the offset of each gap between markers to its text."""

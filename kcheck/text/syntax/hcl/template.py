@@ -69,8 +69,8 @@ def decoded(gaps: list[Gap], kind: Kind) -> Iterator[str]:
     tokens = [_tokens(gap, kind) for gap in gaps]
     if kind == "flush":
         _dedent(tokens)
-    decode = str if kind == "quoted" else _unescape_heredoc
-    return ("".join(map(decode, lines)) for lines in tokens)
+    texts = ("".join(lines) for lines in tokens)
+    return texts if kind == "quoted" else (normal(_HEREDOC_ESCAPE.sub(lambda own: own[0][1:], text)) for text in texts)
 
 
 def _tokens(gap: Gap, kind: Kind) -> list[str]:
@@ -106,10 +106,6 @@ def _dedent(gaps: list[list[str]]) -> None:
             least, newline = 0, False
     for tokens, i in places:
         tokens[i] = tokens[i][least or 0 :]
-
-
-def _unescape_heredoc(text: str) -> str:
-    return normal(_HEREDOC_ESCAPE.sub(lambda match: match[0][1:], text))
 
 
 _DIRECTIVE_MARKERS = frozenset(

@@ -10,12 +10,12 @@ from kcheck.text.regex import regex
 from kcheck.text.text import Problem, Source
 
 _LANGUAGE = Language(tree_sitter_hcl.language())
-_EXPONENT = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b")
+_UNREADABLE = regex(rb"(?<![\w.])\d+(?:\.\d+)?[eE][+-]?\d+\b|\$+(?=\$\$\{)|%+(?=%%\{)")
 
 
 def parsed(data: bytes) -> Node:
-    """Parse bytes. The grammar has no exponents; other digits stand in for them."""
-    return Parser(_LANGUAGE).parse(_EXPONENT.sub(lambda match: b"1" * len(match[0]), data)).root_node
+    """Parse bytes; digits stand in for exponents, and for `$` before `$${`."""
+    return Parser(_LANGUAGE).parse(_UNREADABLE.sub(lambda match: b"1" * len(match[0]), data)).root_node
 
 
 def tokens(data: bytes) -> Iterator[tuple[str, int]]:
