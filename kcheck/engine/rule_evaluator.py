@@ -94,8 +94,8 @@ class Evaluator:
             return [cel.UNDECIDED]
         try:
             found = cel.evaluate(compiled, activation or self.activation)
-        except cel.ExpressionError:
-            if not self.view.open:
+        except cel.ExpressionError as error:
+            if not (self.view.open or error.beyond):
                 raise
             return [cel.UNDECIDED]
         if found is not cel.UNDECIDED or not own or not self.view.choices:
@@ -129,7 +129,7 @@ class Evaluator:
         try:
             cel.condition(condition, self.activation)
         except cel.ExpressionError as error:
-            why = f"it does not fit what is written: {error}"
+            why = f"it does not fit what is written: {'too many parts, or no Unicode' if error.beyond else error}"
             return (UnknownInput(why, why),)
         return ()
 

@@ -238,3 +238,12 @@ def test_an_invalid_pod_count_causes_no_bug(count: str, check: Check) -> None:
         "template: {spec: {containers: [{name: a, image: a.io/b:1, resources: {limits: {nvidia.com/gpu: 3}}}]}}}}}\n"
     )
     assert not check({"main.tf": cluster, "job.yaml": job}, Config(nodes={"": 500})).bugs
+
+
+@pytest.mark.parametrize(("name", "copies"), [("job.yaml", 250), (os.fsdecode(b"\xffjob.yaml"), 1)])
+def test_what_a_condition_cannot_hold_is_undecided_and_no_bug(name: str, copies: int, check: Check) -> None:
+    container = "        - {name: main, image: a/b:1, command: [torchrun, train.py]}\n"
+    head = "apiVersion: batch/v1\nkind: Job\nspec:\n  template:\n    spec:\n      containers:\n"
+    result = check({name: head + container * copies})
+    assert result.bugs == []
+    assert copies == 1 or any("too many parts" in one.reason for one in result.judged.inputs)

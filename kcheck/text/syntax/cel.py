@@ -67,10 +67,10 @@ class SyntaxProblem(ValueError):  # noqa: N818 - a problem of the rule, not of k
 
 
 class ExpressionError(Exception):
-    """A CEL error other than a missing value: a bug in the rule or the view."""
+    """A CEL error: a bug in the rule or the view, or an input beyond bounds."""
 
-    def __init__(self, text: str, error: str) -> None:
-        self.text, self.error = text, _STATUS.sub("", error)
+    def __init__(self, text: str, error: str, *, beyond: bool = False) -> None:
+        self.text, self.error, self.beyond = text, _STATUS.sub("", error), beyond
         super().__init__(f"{self.error} in `{' '.join(text.split())}`")
 
 
@@ -207,7 +207,8 @@ def evaluate(expression: Expression, activation: Activation) -> Result:
             return None
         plain: object = value.plain_value()
     except RuntimeError as error:  # not even an error value: iteration budget, lone surrogate
-        raise ExpressionError(expression.text, str(error)) from error
+        beyond = "Iteration budget" in (why := str(error)) or "construction from null" in why
+        raise ExpressionError(expression.text, why, beyond=beyond) from error
     if type(plain) is str and value.type() == _ERROR:  # an error comes as its text
         if plain.startswith((*_UNKNOWN, _OVERFLOW)):
             return UNDECIDED
