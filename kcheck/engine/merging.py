@@ -64,15 +64,14 @@ def merge_repeated(findings: Iterable[Finding]) -> list[Finding]:
     grave = grouped(findings, lambda one: one.severity >= Severity.ERROR)
     small = _joined(grave.get(False, []), lambda one: _said(one) if one.span.source.syntax == "hcl" else _remedy(one))
     every = [*small, *grave.get(True, [])]
-    return _joined(every, lambda one: _remedy(one) if one.severity >= Severity.ERROR else (one.rule,), _MANY, _count)
+    return _joined(
+        every, lambda one: _remedy(one) if one.severity >= Severity.ERROR else (one.rule,), _MANY,
+        lambda group: sum(len(one.parts) or 1 for one in group),
+    )  # fmt: skip
 
 
 def _remedy(finding: Finding) -> tuple[Hashable, ...]:
     return finding.rule, finding.help, finding.fix and finding.fix.title
-
-
-def _count(group: list[Finding]) -> int:
-    return sum(len(finding.parts) or 1 for finding in group)
 
 
 def _by_file(finding: Finding) -> tuple[str, str]:

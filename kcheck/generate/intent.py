@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, convert
@@ -148,8 +149,8 @@ def with_defaults(cloud: str, given: Mapping[str, Any]) -> Intent:
     types = tuple(given.get("machines") or _listed(usual["intent.machines"]))
     gpus = given["gpus"] if "gpus" in given else _usual_gpus(cloud, types[0], usual)
     share, cap = int(spot.get("share", 0)), spot.get("price_cap")
-    form = str(usual["intent.zone"])
-    zones = given.get("zones") or [_zone(form, region, letter) for letter in _listed(usual["intent.zones"])]
+    form = partial(str(usual["intent.zone"]).format, region=region, joint="" if region[-1].isdigit() else "-")
+    zones = given.get("zones") or [form(zone=letter) for letter in _listed(usual["intent.zones"])]  # cn-beijing-a
     most, parts = max(nodes - nodes * share // 100, nodes * share // 100), tuple(given.get("parts", PARTS))
     teams = tuple(Team(**one) for one in given.get("teams") or ()) or _teams(usual, int(job.get("nodes", 1)), nodes)
     tiers = _listed(usual["intent.tiers"]) if "storage" in parts else ["normal"]  # a job that is stopped needs storage
@@ -201,11 +202,6 @@ def in_folder(made: Intent, folder: str) -> Intent:
 def with_assumed(intent: Intent, lines: Iterable[str]) -> Intent:
     """Return an intent that lists these assumptions, without duplicates."""
     return replace(intent, assumed=tuple(dict.fromkeys(map(visible, lines))))
-
-
-def _zone(form: str, region: str, letter: str) -> str:
-    """Format a zone name; `joint` is a dash after a letter: cn-beijing-a."""
-    return form.format(region=region, zone=letter, joint="" if region[-1].isdigit() else "-")
 
 
 def letters_of(name: str) -> str:

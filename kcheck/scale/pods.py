@@ -1,10 +1,10 @@
 """Pods and their containers: placement, requests, volumes, time to stop."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from kcheck.config.numbers import flags, profiles
 from kcheck.config.numbers.clouds import CLOUDS, owners
-from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Requirement, Volume, Workload
+from kcheck.model import STAY, Container, Image, NodePool, PodTemplate, Volume, Workload
 from kcheck.scale import placement
 from kcheck.scale.jobs import alike
 from kcheck.scale.word_helpers import computed, may_count
@@ -37,7 +37,8 @@ def node_labels(pods: PodTemplate, _world: World) -> Value[tuple[str, ...]]:
     """List the labels that every selector term of pods requires, as key=value."""
     if not isinstance(pods.selection, Known):
         return pods.selection
-    terms = [_labels(term) for term in pods.selection.value]
+    told = [[one for one in term if one.operator in ("In", "Exists")] for term in pods.selection.value]
+    terms = [[f"{one.key}={','.join(one.values)}".rstrip("=") for one in term] for term in told]
     found = terms[0] if terms else []
     return Known(tuple(one for one in found if all(one in term for term in terms)), pods.selection.origin)
 
@@ -67,10 +68,6 @@ def gpu_selector(pods: PodTemplate, world: World) -> str | None:
     certain = bool(found) and all(taken and known(pool.machine.gpu) for pool, taken in found)
     tainted = certain and all(placement.taints(pool) for pool, _ in found)
     return labels[0] if tainted else None
-
-
-def _labels(term: Iterable[Requirement]) -> list[str]:
-    return [f"{one.key}={','.join(one.values)}".rstrip("=") for one in term if one.operator in ("In", "Exists")]
 
 
 def pools(pods: PodTemplate, world: World) -> list[NodePool]:

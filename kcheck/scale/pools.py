@@ -105,8 +105,7 @@ def landing(workloads: list[Workload], near: Callable[[PodTemplate], list[NodePo
 def _room_of_all(workload: Workload, cluster: Cluster, world: World) -> Fraction:
     """Return the share of a GPU workload that fits all pools of its cluster together."""
     pods = next((one for one in workload.templates if number(one.gpus, 0)), None)
-    pools = world.pools.near(pods, cluster) if pods else []
-    needed = ((pool, fewest(workload, pool, world)) for pool in pools)
+    needed = ((pool, fewest(workload, pool, world)) for pool in (world.pools.near(pods, cluster) if pods else ()))
     return sum((Fraction(number(pool.size.max_nodes, 0), nodes) for pool, nodes in needed if nodes), Fraction(0))
 
 
@@ -123,9 +122,9 @@ def daily_cost(pool: NodePool, world: World) -> Value[money.Cost]:
 
 def gpu_workloads(pool: NodePool, world: World) -> list[Workload]:
     """List the cluster's GPU workloads that may run on a pool."""
-    near = _landing(need(pool.cluster), world).get(pool, ()) if _of_cards(pool, world) else ()
-    lands = world.pools.may_land
-    return [one for one in near if any(pods.on_accelerators and lands(pods, pool) for pods in one.templates)]
+    near, lands = _landing(need(pool.cluster), world).get(pool, ()), world.pools.may_land
+    sure = near if _of_cards(pool, world) else ()
+    return [one for one in sure if any(pods.on_accelerators and lands(pods, pool) for pods in one.templates)]
 
 
 def turned_away(pool: NodePool, world: World) -> list[Workload]:

@@ -236,9 +236,8 @@ class Pools(Memory):
     def deciding(self, templates: tuple[PodTemplate, ...], pool: NodePool) -> Unknown | None:
         """Return the input that decides whether some pods run on a pool."""
         inputs = (pool.machine.instance_types, pool.scheduling.taints, pool.scheduling.labels, pool.market.spot)
-        if not first_unknown(inputs) and not self._open_selection(templates):
-            return None
-        return placement.deciding(self.fit(template, pool) for template in templates)
+        is_open = first_unknown(inputs) or self._open_selection(templates)
+        return placement.deciding(self.fit(template, pool) for template in templates) if is_open else None
 
     @once
     def _open_selection(self, templates: tuple[PodTemplate, ...]) -> Unknown | None:
