@@ -335,9 +335,9 @@ class Evaluator:
         line = line.rstrip(" {[(") + (" ..." if more else "")
         if not last_key(origin.path) and line.startswith("data "):
             return f"write a value in place of `{line}`"
-        return (
-            f"{change.instruction}; `{line}` gives it now" if line else f"{change.instruction} in {written.source.path}"
-        )
+        flag = written.source.path.endswith((".sh", ".bash", ".mk", "akefile", "ustfile"))
+        where = " by a flag of the command" if flag else f"; `{line}` gives it now" if line else ""
+        return change.instruction + (where or f" in {written.source.path}")
 
 
 def _literal_part(target: Target, value: object) -> write.Part | None:

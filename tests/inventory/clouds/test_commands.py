@@ -30,6 +30,10 @@ gcloud container node-pools create gpu --cluster=${CLUSTER} --zone=$ZONE --spot 
   --machine-type a3-highgpu-8g --accelerator type=nvidia-h100-80gb,count=8,gpu-driver-version=latest \\
   --node-taints team=ml:NoSchedule,size=large:NoExecute --num-nodes ${NODES:-4} --disk-size 200GB
 """
+ZONES = """\
+gcloud container node-pools create more --cluster=${CLUSTER} --spot --enable-autoscaling --min-nodes 0 \\
+  --max-nodes 90 --machine-type a3-highgpu-8g --node-locations us-central1-a,us-central1-b
+"""
 AKS = """\
 az aks create -g rg -n ml --node-count $COUNT --kubernetes-version 1.33 --zones 1 2 3 --tier standard
 az aks nodepool add --cluster-name ml -g rg --name gpu -s Standard_ND96isr_H100_v5 \\
@@ -91,3 +95,8 @@ def test_findings_of_flags_are_at_the_flag_and_are_not_fixed(check: Check) -> No
     places = [one.span for one in found if one.rule == "unsupported-kubernetes"]
     assert [(place.source.path, place.text) for place in places] == [("up.sh", "1.30")]
     assert "up.sh" not in CliRunner().invoke(cli, ["fix", ".", "--diff"]).stdout
+
+
+def test_the_help_of_a_finding_says_that_a_flag_sets_it(check: Check) -> None:
+    (found,) = [one for one in check({"up.sh": GKE + ZONES}).findings if one.rule == "spot-location-policy"]
+    assert found.help == 'set location_policy = "ANY" by a flag of the command'

@@ -110,7 +110,7 @@ class _Gke(RangeReader):
             self.identity(instance.address), instance.span, CLOUD, instance.address, self.folder,
             self.gap or (nested.reason if isinstance(nested, Unknown) else ""), name=fields.text("name"),
             environment=self.root.environment, version=fields.text("version"),
-            tier=mapped(autopilot, lambda _: AUTOPILOT) if known(autopilot) else model.NOTHING,
+            tier=mapped(autopilot, lambda _: AUTOPILOT) if is_decided else model.NOTHING,
             support_plan=fields.text("support_plan"), upgrade_channel=fields.text("support_plan"),
             upgrade_window=fields.text("upgrade_window"), location=location, node_locations=fields.texts("zones"),
             monitored=fields.texts("monitored"), zonal=zonal,
