@@ -166,7 +166,7 @@ _REASON = regex(r"[ \t](?:#|//)[ \t]*(([^\s:]+)(?:(?:[ \t]+\S+){2,}|[ \t]+workar
 """A comment behind a value: three words or more, a workaround, or to keep it; no mark of a tool such as `renovate:`."""
 _DESCRIPTION = regex(r"(?i)the\b|how\b|num|max|min|size")
 """Beginning of a comment that says what a value is, not why it is so."""
-_STUB = regex(r"resource[^{]*\{\s*(?:(?:#|//).*\n\s*)*(?:lifecycle\s*\{[^}]*\}\s*)?\}$")
+_STUB = regex(r"resource\s[^{]*\{\s*(?:(?:#|//).*\n\s*)*(?:lifecycle\s*\{[^}]*\}\s*)?\}$")
 """A resource with nothing but a lifecycle."""
 _END = regex(r"(?i)\b(?:to be (?:deleted|removed|retired|decommissioned)|deprecated|obsolete)\b")
 """A word by which a comment above a value or its block says that it goes."""
