@@ -96,10 +96,8 @@ def diffs(files: Iterable[File], *, err: bool = False) -> None:
     if screen(stream):
         from kcheck.report.layout import Line
 
-        lines = text.splitlines()
-        page(
-            [Line(one, _MARKS.get(one[:3].strip()) or _MARKS.get(one[:1], ""), is_code=True) for one in lines], err=err
-        )
+        styles = ((one, _MARKS.get(one[:3].strip()) or _MARKS.get(one[:1], "")) for one in text.splitlines())
+        page((Line(one, style, is_code=True) for one, style in styles), err=err)
     else:
         stream.buffer.write(text.encode("utf-8", "surrogateescape"))
         stream.flush()

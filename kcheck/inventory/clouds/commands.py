@@ -77,8 +77,9 @@ class _Script:
         body = nodes.Body(whole)
         for path, text in command["always"].items():
             _set(body, path, begin, text)
-        for name, place in given:
-            self._set_flag(body, command["flags"].get(name, ""), place)
+        flags = [(command["flags"].get(name, ""), place) for name, place in given]
+        for flag, place in sorted(flags, key=lambda one: "drops" in one[0]):
+            self._set_flag(body, flag, place)
         known = self.result.resources.get((command["type"], label))
         if known is None and not command.get("joins"):
             block = nodes.Block("resource", (command["type"], label), body, whole, begin)
@@ -106,9 +107,10 @@ class _Script:
         text = re.sub(own.get("without", "") + r"|[\"'\\]", "", place.text)
         kind, _, attribute = own.get("of", "").partition(".")
         label = _OTHERS.sub("", text)
-        if "drops" in own:
-            body.blocks = [block for block in body.blocks if block.type != own["drops"]]
-        elif "each" in own:
+        if dropped := own.get("drops"):
+            body.blocks = [block for block in body.blocks if block.type != dropped]
+            _below(body, dropped.rpartition(".")[0], place).attributes.pop(dropped.rpartition(".")[2], None)
+        if "each" in own:
             for match in re.finditer(own["each"], text):
                 inner = _below(body, path, place, new=True)
                 for name, value in match.groupdict("").items():

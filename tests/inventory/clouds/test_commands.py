@@ -100,3 +100,10 @@ def test_findings_of_flags_are_at_the_flag_and_are_not_fixed(check: Check) -> No
 def test_the_help_of_a_finding_says_that_a_flag_sets_it(check: Check) -> None:
     (found,) = [one for one in check({"up.sh": GKE + ZONES}).findings if one.rule == "spot-location-policy"]
     assert found.help == 'set location_policy = "ANY" by a flag of the command'
+
+
+def test_a_script_resets_no_size_that_the_autoscaler_chose(check: Check) -> None:
+    script = AKS.replace("--min-count", "--node-count 2 --min-count").replace("$COUNT", "3")
+    found = check({"up.sh": script})
+    assert known(found.world.inventory.pools[1].size.max_nodes) == 8
+    assert "count-resets-size" not in {one.rule for one in found.findings}
