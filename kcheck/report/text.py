@@ -297,7 +297,7 @@ def input_text(missing: MissingInput) -> str:
     """Describe an unknown input: reason, checks that need it, place, and remedy."""
     place = f", {missing.place.location}" if missing.place is not None else ""
     remedy = f"; {missing.remedy}" if missing.remedy else ""
-    return f"{missing.reason} ({counted(missing.checks, 'check')}{place}){remedy}"
+    return f"{clipped(missing.reason, 4 * _WIDEST)} ({counted(missing.checks, 'check')}{place}){remedy}"
 
 
 def skipped_text(skipped: Skipped, more: int = 0) -> str:

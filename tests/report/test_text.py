@@ -219,3 +219,9 @@ def test_generate_warns_about_outdated_numbers(tmp_path: Path, monkeypatch: pyte
             "versions of 2026-10" in CliRunner().invoke(cli, ["generate", "eks", "--nodes", "4", "--diff"]).stderr
         )
     assert said == {"2026-11-22": False, "2028-01-01": True}
+
+
+def test_a_long_reason_of_an_undecided_check_is_cut(write: Write) -> None:
+    write({"up.sh": f"gcloud container clusters create x --zone us-central1-a --cluster-version {'a' * 9000}\n"})
+    lines = CliRunner().invoke(cli, ["check", ".", "--fail-on", "never"]).output.splitlines()
+    assert max(map(len, lines)) < 500
