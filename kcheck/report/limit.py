@@ -187,7 +187,8 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
         keys |= {"tables.prices"} if world.config.price is None and bill.lines else set()
     own = [Dated(name, name.split(".")[1], one) for key in keys for name, one in source_entries(key).items() if one]
     found = [one for one in own if one.cloud in clouds and one.name.removeprefix("limits.") not in world.config.limits]
-    found += filter(None, starmap(dates.table, product(clouds, (key[7:] for key in keys if key.startswith("tables.")))))
+    names = (key.removeprefix("tables.") for key in keys if key.startswith("tables."))
+    found += filter(None, starmap(dates.table, product(clouds, names)))
     return list(dates.old(found))
 
 

@@ -105,8 +105,6 @@ class Cloud(Protocol):
     """Whether the cloud itself runs an autoscaler."""
     runs_dns: bool = False
     """Whether the cloud runs CoreDNS, whatever the manifests say."""
-    own_kernel: bool = False
-    """Whether only the user sets the kernel's neighbour tables on nodes."""
     caches_docker_hub: bool = False
     picks_service_range: bool = False
     """Whether an unset Service range is taken from the network's addresses."""

@@ -29,7 +29,6 @@ class SelfManaged(Cloud):
         "InstanceGroup", "KubeProxyConfiguration", "Installation", "IPPool", "IPAMConfiguration",
     )  # fmt: skip
     files = (configurations.VARIABLES, configurations.TEMPLATE, configurations.INSTALLER)
-    own_kernel = True
     has_disks = False
 
     def read_objects(self, objects: Iterable[Object], inventory: Inventory) -> None:
