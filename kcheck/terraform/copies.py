@@ -26,7 +26,7 @@ _REPOSITORY = regex(
     r"(?:git::)?(?:(?:https?|ssh|git)://)?(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)(?::\d+)?[:/]"
     r"([\w.~-]+(?:/[\w.~-]+)*)/?(?://([^?]*))?(?:\?.*)?"
 )
-_ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
+_ORIGIN = regex(r'^\[remote "origin"\][^\[]*?^[ \t]*url[ \t]*=[ \t]*(\S+)', re.MULTILINE)
 _HOSTS = ("github.com", "gitlab.com", "bitbucket.org")
 """Repository hosts that Terraform recognises without `git::`."""
 _COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

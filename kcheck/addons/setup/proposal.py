@@ -51,7 +51,7 @@ class Proposal(Struct):
             return display_path(real)
 
 
-_REMOTE = regex(r"(?m)^\s*url\s*=\s*\S*(github|gitlab)")
+_REMOTE = regex(r"(?m)^[ \t]*url[ \t]*=[ \t]*\S*(github|gitlab)")
 
 
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:

@@ -103,6 +103,8 @@ _LONGEST = 10_000_000
 def git_folders(top: str) -> tuple[str, str]:
     """Return a work tree's git folder, and the one it shares with others."""
     entry = os.path.join(top, ".git")
+    if os.path.islink(entry):  # which may lead anywhere
+        return os.devnull, os.devnull
     folder, is_worktree = git_link(entry)
     return (folder, os.path.dirname(os.path.dirname(folder))) if is_worktree else (entry, entry)
 
@@ -121,8 +123,8 @@ def git_line(path: str) -> str:
 
 
 def git_text(path: str) -> str:
-    """Read one of git's files; empty for none, and for a pipe."""
+    """Read one of git's files; empty for none, and for a pipe or link."""
     try:
-        return os.fsdecode(system.head(path, _LONGEST)) if os.path.isfile(path) else ""
+        return os.fsdecode(system.head(path, _LONGEST)) if os.path.isfile(path) and not os.path.islink(path) else ""
     except OSError:
         return ""

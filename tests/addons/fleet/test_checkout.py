@@ -268,3 +268,14 @@ def test_a_checkout_that_is_too_large_has_no_cache_key(
 def test_a_missing_checkout_has_no_cache_key(top: Path, tmp_path: Path) -> None:
     assert key(tmp_path / "none") == ""
     assert key(top, Settings(rules=(str(tmp_path / "none"),))) == ""
+
+
+@pytest.mark.parametrize("linked", [".git", ".git/config"])
+def test_a_link_to_another_repository_tells_nothing_of_it(linked: str, tmp_path: Path) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    (other / ".git" / "config").write_text('[remote "origin"]\n  url = https://github.com/secret/repository\n')
+    (own / linked).parent.mkdir(parents=True)
+    (own / linked).symlink_to(other / linked)
+    assert (remote(str(own)), revision(str(own))) == ("", "")
+    assert remote(str(other)) == "secret/repository"
