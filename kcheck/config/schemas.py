@@ -116,9 +116,9 @@ def check(data: Known[DatumValue], *schema: str) -> None:
 def right(data: Known[DatumValue], *schema: str) -> tuple[Known[DatumValue], list[str]]:
     """Return the part of data that agrees with a schema, and the mistakes of the rest."""
     mistakes = wrong = differences(data, *schema)
-    while wrong:
-        data = _without(data, [place for place, _ in wrong])
-        wrong = differences(data, *schema)
+    while wrong:  # until nothing is left that could be taken away
+        before, data = data, _without(data, [place for place, _ in wrong])
+        wrong = differences(data, *schema) if data != before else []
     return data, [f"{place.location}: {message}" for place, message in mistakes]
 
 

@@ -56,36 +56,36 @@ class _Script:
         self.source = source.uneditable
         self.result = Configuration(os.path.dirname(source.path) or ".")
         for words, command in commands.items():
-            tool, _, rest = words.replace(" ", "[ \t]+").partition("[")
+            (tool, _, rest), end = words.replace(" ", "[ \t]+").partition("["), 0
             begin = rb"^[^#\n\"'`]*?\b(%b(?: alpha| beta)?[%b)(?=[ \t\\])" % (tool.encode(), rest.encode())
             for match in re.finditer(begin, source.data, re.MULTILINE):
-                self._add(command, self.source.span(*match.span(1)))
+                if match.start(1) >= end:  # else it is an argument of the one before
+                    end = self._add(command, self.source.span(*match.span(1)))
         given = [(match[1].decode(), self.source.span(*match.span(2))) for match in _GIVEN.finditer(source.data)]
         times = Counter(name for name, _ in given)
         for name, place in given:
             if name in self.result.variables and times[name] == 1:  # of two values nobody knows which one counts
                 _set(self.result.variables[name].body, "default", place, write.literal(place.text))
 
-    def _add(self, command: _Command, begin: Span) -> None:
-        """Add what a command creates; of several with one name the first counts."""
+    def _add(self, command: _Command, begin: Span) -> int:
+        """Add what a command creates, and return its end; of one name the first counts."""
         given, end = self._arguments(begin.end, command["flags"])
         named = [place for name, place in given if command["flags"].get(name) == command.get("name", "name")]
         if not named:  # the cluster is in a file
-            return
-        label = _OTHERS.sub("", named[0].text)
-        whole = self.source.span(begin.start, end)
+            return end
+        key, whole = (command["type"], _OTHERS.sub("", named[0].text)), self.source.span(begin.start, end)
         body = nodes.Body(whole)
         for path, text in command["always"].items():
             _set(body, path, begin, text)
         flags = [(command["flags"].get(name, ""), place) for name, place in given]
         for flag, place in sorted(flags, key=lambda one: "drops" in one[0]):
             self._set_flag(body, flag, place)
-        known = self.result.resources.get((command["type"], label))
+        known = self.result.resources.get(key)
         if known is None and not command.get("joins"):
-            block = nodes.Block("resource", (command["type"], label), body, whole, begin)
-            self.result.resources[command["type"], label] = block
+            self.result.resources[key] = nodes.Block("resource", key, body, whole, begin)
         elif known is not None and command.get("joins"):
             known.body.blocks += body.blocks
+        return end
 
     def _arguments(self, start: int, flags: Mapping[str, _Flag]) -> tuple[list[tuple[str, Span]], int]:
         """Return the flags of a command with the place of their values, and its end."""
