@@ -539,7 +539,7 @@ def test_a_block_with_an_error_is_not_edited(write: Write) -> None:
 def test_an_object_next_to_a_broken_document_is_fixed(write: Write) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: c, image: k8s.gcr.io/pause:3.2}\n"
     write({"a.yaml": f"{pod}---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: b\nspec: [\n"})
-    assert "Would fix 1 finding (1 safe) in 1 file." in run(".", "--diff", "--info").stderr
+    assert "Would fix 1 finding (1 safe) in 1 file." in run(".", "--diff").stderr
 
 
 def test_a_fix_that_does_not_hold_is_refused_in_one_line(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
