@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
 
-_PROVED = 200
-"""Files up to which the fixes are worked out to count them."""
+_FILES, _FIXES = 200, 15
+"""Files and fixes up to which the fixes are worked out to count them: refused ones are tried in halves."""
 
 
 @click.command("check", cls=options.HookCommand)
@@ -170,9 +170,9 @@ def next_step(context: click.Context, report: Report, comparison: Comparison | N
         return ""
     steps = []
     if fixes := [finding.fix.safety for finding in findings if finding.fix is not None]:
-        unsafe, found = {"unsafe"}.issuperset(fixes), None
-        safeties, info = SAFETIES if unsafe else SAFETIES[:2], report.least is Severity.INFO
-        if len(report.result.reading.sources) <= _PROVED:
+        unsafe, found, info = {"unsafe"}.issuperset(fixes), None, report.least is Severity.INFO
+        safeties, many = SAFETIES if unsafe else SAFETIES[:2], sum(len(one.parts) or 1 for one in findings if one.fix)
+        if many <= _FIXES and len(report.result.reading.sources) <= _FILES:
             with suppress(deadline.DeadlineError):
                 found = len(project.fix(safeties, context.params["select"], info=info, comparison=comparison).fixed)
         number = counted(found or sum(unsafe or one != "unsafe" for one in fixes), "fix", "fixes")

@@ -638,3 +638,10 @@ def test_a_variable_named_like_a_pattern_is_no_pattern(write: Write) -> None:
     origin = SimpleNamespace(path=('variable "a("', "default"), written=Source("main.tf", b"1").span(0, 1))
     finding = SimpleNamespace(changes=(SimpleNamespace(origin=origin),))
     assert list(_stale_pages(finding, lambda _: [])) == []  # type: ignore[arg-type]
+
+
+def test_a_check_of_many_fixes_does_not_work_them_out(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"jobs.yaml": "---\n".join(job(f"train{i}") for i in range(40))})
+    monkeypatch.setattr("kcheck.api.Project.fix", lambda *_, **__: pytest.fail("worked out"))
+    done = CliRunner().invoke(cli, ["check", ".", "--info", "--fail-on", "never", "--format", "text"])
+    assert "` tries " in done.output
