@@ -608,7 +608,7 @@ def test_check_counts_the_fixes_that_stand(
     def vain(_: object, __: object, ___: object, chosen: list[Finding]) -> list[fix.Refused]:
         return [fix.Refused(one, "no", bug=False) for one in chosen if one.span.source.path[0] in "ab"[standing:]]
 
-    monkeypatch.setattr(check, "_PROVED", limit)
+    monkeypatch.setattr(check, "_FILES", limit)
     monkeypatch.setattr(fix._Fixer, "ineffective", vain)
     write({f"{name}/main.tf": AKS.replace("train", name) for name in "ab"})
     assert f"--diff` {said}; " in CliRunner().invoke(cli, ["check", "."]).stdout
