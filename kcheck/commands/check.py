@@ -178,7 +178,7 @@ def next_step(context: click.Context, report: Report, comparison: Comparison | N
         number = counted(found or sum(unsafe or one != "unsafe" for one in fixes), "fix", "fixes")
         shows = f"shows {number}" if found else f"tries {number}" if found is None else "says why no fix stands"
         flags = ["--unsafe-fixes", "--diff"] if unsafe else ["--diff"]
-        flags += ["--info"] if report.least is Severity.INFO and not context.params.get("info") else []
+        flags += ["--info"] if info and not context.params.get("info") else []
         steps.append(f"{_suggested(context, 'fix', flags=flags)} {shows}")
     told = [finding for finding in findings if not finding.about] or findings  # a file itself says enough
     worst = max(told, key=lambda finding: finding.severity)

@@ -17,7 +17,7 @@ from kcheck.text.syntax.hcl.parse import parse_expression
 from kcheck.text.text import Source, Span
 
 _Flag: TypeAlias = str | dict[str, str]
-"""What a flag sets: see the head of profiles/gke/commands.yaml."""
+"""A path, or how a flag sets it: the head of profiles/gke/commands.yaml lists the keys."""
 
 
 class _Command(TypedDict, total=False):
