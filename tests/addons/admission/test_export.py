@@ -104,7 +104,7 @@ def test_group_and_rule_options_select_policies() -> None:
         one["metadata"]["labels"]["kcheck.dev/rule"]
         for one in documents("--group", "images", "--rule", "preemption-never")
     }
-    assert names == {"image-pulled-every-start", "moving-image-tag", "preemption-never"}
+    assert names == {"image-pulled-every-start", "moving-image-tag", "preemption-never", "retired-registry"}
 
 
 def test_policies_of_severity_info_need_the_info_flag() -> None:
