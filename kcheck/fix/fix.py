@@ -188,7 +188,7 @@ class _Fixer(Struct):
                 chosen, after, worse = chosen + more, further, None
         if worse is None:
             fixed = keys_of(self.fixed)
-            self.fixed += [one for one in chosen if fixed.isdisjoint(one.keys)]
+            self.fixed += [one for one in chosen if fixed.isdisjoint(_keys(one))]
             return after
         return self.divided(state, chosen, worse)
 
@@ -290,14 +290,12 @@ def fix(
 _UNREADABLE = "unreadable-file"
 
 
-def _keys(finding: Finding) -> set[tuple[str, str]]:
-    """Return identities that survive edits."""
-    if finding.rule != _UNREADABLE:
-        return finding.keys
-    return {(finding.rule, f"{finding.span.source.path}: {finding.message}")}
+def _keys(finding: Finding) -> set[tuple[str, str, str]]:
+    """Return identities that survive edits: edits move lines, and no file."""
+    return {(rule, name, about) for rule, _, name, about in finding.identities}
 
 
-def keys_of(findings: list[Finding]) -> set[tuple[str, str]]:
+def keys_of(findings: list[Finding]) -> set[tuple[str, str, str]]:
     """Return the identities of findings that survive edits."""
     return {key for finding in findings for key in _keys(finding)}
 
