@@ -21,7 +21,7 @@ from kcheck.text.files.tree import display_path
 from kcheck.text.findings import SAFETIES, Finding, Severity
 from kcheck.text.ip_ranges import parse_cidr
 from kcheck.text.syntax import edit
-from kcheck.text.text import Source, grouped, steps
+from kcheck.text.text import Source, grouped
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class _Places:
         if then not in self.lines:
             old, new = then.split(b"\n"), now.split(b"\n")
             found = [1] * len(old)
-            for _, start, end, to, stop in steps(old, new):
+            for _, start, end, to, stop in save.LineMatcher(old, new).get_opcodes():
                 for i in range(start, end):
                     found[i] = min(to + i - start, max(to, stop - 1), len(new) - 1) + 1
             self.lines[then] = found

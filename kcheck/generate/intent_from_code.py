@@ -140,7 +140,7 @@ def edited(source: Source, cloud: str | None, nodes: int | None) -> tuple[Fixes,
     return fixes, made if isinstance(made, str) else ""
 
 
-def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set[tuple[str, str]]:
+def _keys(paths: list[str], config: Config, overlay: Mapping[str, bytes]) -> set[tuple[str, str, str]]:
     found = linter.run(Tree(paths, overlay, config.exclude, config.boundary), config).findings
     return keys_of([one for one in found if one.severity >= Severity.WARNING])
 

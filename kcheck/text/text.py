@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from importlib import import_module
 from io import BytesIO
@@ -247,27 +247,6 @@ def leading(first: Sequence[object], second: Sequence[object]) -> int:
             break
         count += 1
     return count
-
-
-_LONG = 2_000
-"""Longer texts (in lines) are compared by their rare lines only; all lines would take minutes."""
-
-Step = tuple[str, int, int, int, int]
-"""A step as difflib has it: equal, replace, delete or insert, and the ranges of lines."""
-
-
-def steps(old: list[bytes], new: list[bytes]) -> Iterator[Step]:
-    """Yield the steps that turn the lines of one text into those of another."""
-    from difflib import SequenceMatcher
-
-    head = leading(old, new)
-    tail = leading(old[head:][::-1], new[head:][::-1])
-    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
-    yield "equal", 0, head, 0, head
-    matcher = SequenceMatcher(None, before, after, autojunk=len(after) > _LONG)
-    for kind, start, end, to, stop in matcher.get_opcodes():
-        yield kind, start + head, end + head, to + head, stop + head
-    yield "equal", len(old) - tail, len(old), len(new) - tail, len(new)
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

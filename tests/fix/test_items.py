@@ -97,6 +97,13 @@ def test_shared_memory_is_mounted(write: Write, before: tuple[str, str], after: 
     assert mended("missing-shared-memory", "job.yaml") == JOB.format(pod=after[0], container=after[1]) + after[2]
 
 
+def test_lines_added_above_a_comment_that_suppresses_nothing_bring_no_new_finding(write: Write) -> None:
+    ignored = "---\n# kcheck: ignore[gpu-pool-untainted] once\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    write({"job.yaml": JOB.format(pod="", container="") + ignored})
+    assert found("unused-suppression")
+    assert [one.path for one in fix.fix(["."], Config(), rules=("missing-shared-memory",)).files] == ["job.yaml"]
+
+
 def test_an_existing_disk_volume_of_that_name_is_left_alone(write: Write) -> None:
     write({"job.yaml": JOB.format(pod="      volumes:\n      - name: dshm\n        emptyDir: {}\n", container="")})
     (finding,) = found("missing-shared-memory")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple, TypeVar, cast
@@ -16,6 +15,7 @@ from kcheck.inventory.reading import Reading
 from kcheck.scale.world import World
 from kcheck.text.files import system
 from kcheck.text.files.boundary import contains_path
+from kcheck.text.files.save import LineMatcher
 from kcheck.text.files.tree import HCL, MANIFESTS, VARIABLES, Tree, display_path, holds_objects
 from kcheck.text.syntax import yaml
 from kcheck.text.syntax.hcl.parse import parse
@@ -163,11 +163,7 @@ def _equal_lines(before: bytes, after: bytes) -> list[tuple[int, int, int]]:
     ours, theirs = before.splitlines(keepends=True), after.splitlines(keepends=True)
     found = [(0, 0, 0)]
     begins = [list(accumulate(map(len, lines), initial=0)) for lines in (ours, theirs)]
-    for own, other, count in SequenceMatcher(None, ours, theirs, autojunk=len(ours) > _LONG).get_matching_blocks():
+    for own, other, count in LineMatcher(ours, theirs).get_matching_blocks():
         size = begins[0][own + count] - begins[0][own]
         found.append((begins[0][own], begins[1][other], size))
     return found
-
-
-_LONG = 2_000
-"""Lines above which difflib ignores very frequent lines."""

@@ -12,7 +12,8 @@ from lsprotocol import types
 from kcheck.addons.editor.actions import REASON
 from kcheck.addons.editor.positions import path, uri
 from kcheck.text.files import system
-from kcheck.text.text import Source, leading, steps
+from kcheck.text.files.save import LineMatcher
+from kcheck.text.text import Source, leading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -165,7 +166,7 @@ def text_edits(source: Source, new: bytes, positions: Positions) -> list[types.T
     before, after = list(BytesIO(source.data)), list(BytesIO(new))
     starts, ends = list(accumulate(map(len, before), initial=0)), list(accumulate(map(len, after), initial=0))
     result = []
-    for kind, first, last, to, stop in steps(before, after):
+    for kind, first, last, to, stop in LineMatcher(before, after).get_opcodes():
         if kind == "equal":
             continue
         start, part = starts[first], new[ends[to] : ends[stop]]

@@ -17,10 +17,11 @@ from kcheck.config.config import ConfigError, find_program
 from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, Boundary, contains_path, git_line, git_link, git_text, remedy, repository
 from kcheck.text.files.disk import MAX_BYTES, Disk
+from kcheck.text.files.save import LineMatcher
 from kcheck.text.files.tree import display_path
 from kcheck.text.findings import Finding, Identity
 from kcheck.text.regex import regex
-from kcheck.text.text import Span, steps
+from kcheck.text.text import Span
 
 _FLAG = "--diff-base"
 _PARTS = (
@@ -375,7 +376,7 @@ def _changed(old: bytes, new: bytes) -> list[bool]:
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
     result = [True] * len(after)
-    for kind, _, _, to, stop in steps(before, after):
+    for kind, _, _, to, stop in LineMatcher(before, after).get_opcodes():
         if kind == "equal":
             result[to:stop] = [False] * (stop - to)
     return result

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kcheck.report.text import attribute_text
+from kcheck.text.files.save import LineMatcher
 from kcheck.text.findings import Finding
 from kcheck.text.regex import regex
 from kcheck.text.syntax import edit
-from kcheck.text.text import Edit, OverlapError, Source, Span, grouped, steps
+from kcheck.text.text import Edit, OverlapError, Source, Span, grouped
 from kcheck.text.units import clipped, counted
 
 _AROUND = 2
@@ -105,7 +106,7 @@ def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
     if source.private or len(source.data) > _MOST_BYTES:
         return
     old, new = source.data.split(b"\n"), edit.apply_edits(source, edits).split(b"\n")
-    changes = [step for step in steps(old, new) if step[0] != "equal"]
+    changes = [step for step in LineMatcher(old, new).get_opcodes() if step[0] != "equal"]
     end = 0
     for i, (_, start, stop, to, until) in enumerate(changes):
         begin = max(start - _AROUND, end)

@@ -4,10 +4,12 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from difflib import unified_diff
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from difflib import Match, SequenceMatcher
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from kcheck.text import deadline
 from kcheck.text.control_characters import visible, visible_lines
@@ -16,6 +18,9 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON, leads_out
 from kcheck.text.files.tree import display_path
 from kcheck.text.regex import regex
+from kcheck.text.text import leading
+
+Line = TypeVar("Line", bound=Hashable)
 
 _TEMPORARY = regex(r"\.kcheck-(\d{1,10})-\w{8}\.tmp")
 """Name of a file being written, with the number of its process."""
@@ -279,12 +284,11 @@ class Diff(NamedTuple):
 def diff(file: File) -> Diff:
     """Make the diff of a file, for `git apply` unless a line is escaped."""
     path = display_path(system.real_path(file.real))  # without the links on the way, beyond which git changes nothing
-    before = file.old.decode("utf-8", "surrogateescape").split("\n")
-    after = file.new.decode("utf-8", "surrogateescape").split("\n")
-    found = list(unified_diff(list(_with_newlines(before)), list(_with_newlines(after)), lineterm="\n"))
-    if not found:
+    texts = (data.decode("utf-8", "surrogateescape").split("\n") for data in (file.old, file.new))
+    found = _hunks(*([*_with_newlines(lines)] for lines in texts))
+    wanted = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found]
+    if not wanted:
         return Diff("", exact=True)
-    wanted = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found[2:]]
     shown = [_shown(line) for line in wanted]
     old = "/dev/null" if file.fresh else _name(f"a/{path}")
     new = "/dev/null" if file.gone else _name(f"b/{path}")
@@ -296,6 +300,80 @@ def _with_newlines(parts: list[str]) -> Iterator[str]:
     yield from (part + "\n" for part in parts[:-1])
     if parts[-1]:
         yield parts[-1]
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    """Yield the lines of a unified diff, with three lines around each change."""
+    for steps in LineMatcher(old, new).get_grouped_opcodes():
+        (_, start, _, to, _), (_, _, end, _, stop) = steps[0], steps[-1]
+        yield f"@@ -{_range(start, end)} +{_range(to, stop)} @@\n"
+        for kind, first, last, begin, until in steps:
+            yield from (f"{' ' if kind == 'equal' else '-'}{line}" for line in old[first:last])
+            yield from (f"+{line}" for line in new[begin:until] if kind != "equal")
+
+
+def _range(start: int, end: int) -> str:
+    """Format a range of lines as a hunk has it: the first line, and how many if not 1."""
+    return f"{start + 1}" if end == start + 1 else f"{start + (end > start)},{end - start}"
+
+
+_LONG = 2_000
+"""Lines of a gap above which difflib ignores very frequent lines; all would take minutes."""
+
+
+class LineMatcher(SequenceMatcher[Line]):
+    """Matches lines that two texts have once, and with difflib those between.
+
+    All by difflib takes a time that grows with the square of their number.
+    """
+
+    def __init__(self, old: Sequence[Line], new: Sequence[Line]) -> None:
+        super().__init__(None, old, new)
+        self.old, self.new = old, new
+
+    def get_matching_blocks(self) -> list[Match]:
+        """List the blocks of equal lines in order; the last one is empty."""
+        head = leading(self.old, self.new)
+        tail = leading(self.old[head:][::-1], self.new[head:][::-1])
+        end, stop = len(self.old) - tail, len(self.new) - tail
+        anchors = _anchors(self.old[head:end], self.new[head:stop])
+        blocks, start, to = [Match(0, 0, head)], head, head
+        for i, j, size in [*((head + i, head + j, 1) for i, j in anchors), (end, stop, tail)]:
+            gap = SequenceMatcher(None, self.old[start:i], self.new[to:j], autojunk=i - start > _LONG)
+            for own, other, count in [*gap.get_matching_blocks()[:-1], Match(i - start, j - to, size)]:
+                last = blocks[-1]
+                if (last.a + last.size, last.b + last.size) == (start + own, to + other):
+                    blocks[-1] = last._replace(size=last.size + count)
+                elif count:
+                    blocks.append(Match(start + own, to + other, count))
+            start, to = i + size, j + size
+        return [*blocks, Match(len(self.old), len(self.new), 0)]
+
+
+_Chain = tuple[int, int, "_Chain | None"]
+"""Two places of a line, and the lines before it."""
+
+
+def _anchors(old: Sequence[Line], new: Sequence[Line]) -> list[tuple[int, int]]:
+    """List the places of lines that each text has once: the most that come in the same order in both."""
+    here, there = _once(old), _once(new)
+    ends: list[int] = []
+    chains: list[_Chain] = []
+    for line, i in here.items():
+        if line in there:
+            at = bisect_left(ends, there[line])
+            ends[at : at + 1] = [there[line]]
+            chains[at : at + 1] = [(i, there[line], chains[at - 1] if at else None)]
+    found, chain = [], chains[-1] if chains else None
+    while chain is not None:
+        i, j, chain = chain
+        found.append((i, j))
+    return found[::-1]
+
+
+def _once(lines: Sequence[Line]) -> dict[Line, int]:
+    counts = Counter(lines)
+    return {line: i for i, line in enumerate(lines) if counts[line] == 1}
 
 
 def _shown(line: str) -> str:
