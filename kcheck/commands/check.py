@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kcheck.fix.gate.comparison import Comparison
     from kcheck.text.files.tree import Tree
 
-_FILES, _FIXES = 200, 15
-"""Files and fixes up to which the fixes are worked out to count them: refused ones are tried in halves."""
+_CHECKS = 20_000
+"""Decided checks up to which the fixes are worked out to count them: about a second."""
 
 
 @click.command("check", cls=options.HookCommand)
@@ -171,8 +171,8 @@ def next_step(context: click.Context, report: Report, comparison: Comparison | N
     steps = []
     if fixes := [finding.fix.safety for finding in findings if finding.fix is not None]:
         unsafe, found, info = {"unsafe"}.issuperset(fixes), None, report.least is Severity.INFO
-        safeties, many = SAFETIES if unsafe else SAFETIES[:2], sum(len(one.parts) or 1 for one in findings if one.fix)
-        if many <= _FIXES and len(report.result.reading.sources) <= _FILES:
+        safeties = SAFETIES if unsafe else SAFETIES[:2]
+        if report.result.decided <= _CHECKS:
             with suppress(deadline.DeadlineError):
                 found = len(project.fix(safeties, context.params["select"], info=info, comparison=comparison).fixed)
         number = counted(found or sum(unsafe or one != "unsafe" for one in fixes), "fix", "fixes")
