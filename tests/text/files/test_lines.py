@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +27,7 @@ def test_the_steps_turn_the_old_lines_into_the_new_ones(old: list[str], new: lis
 @given(LINES, LINES)
 def test_blocks_of_equal_lines_that_follow_each_other_are_one(old: list[str], new: list[str]) -> None:
     *blocks, _ = LineMatcher(old, new).get_matching_blocks()
-    for one, following in zip(blocks, blocks[1:], strict=False):
+    for one, following in pairwise(blocks):
         assert (one.a + one.size, one.b + one.size) != (following.a, following.b)
 
 
