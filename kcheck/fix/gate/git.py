@@ -376,7 +376,6 @@ def _changed(old: bytes, new: bytes) -> list[bool]:
     before = [line.rstrip(b"\r") for line in old.split(b"\n")]
     after = [line.rstrip(b"\r") for line in new.split(b"\n")]
     result = [True] * len(after)
-    for kind, _, _, to, stop in LineMatcher(before, after).get_opcodes():
-        if kind == "equal":
-            result[to:stop] = [False] * (stop - to)
+    for _, at, size in LineMatcher(before, after).get_matching_blocks():
+        result[at : at + size] = [False] * size
     return result

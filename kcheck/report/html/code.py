@@ -106,18 +106,14 @@ def _file(source: Source, edits: list[Edit]) -> Iterator[Changed]:
     if source.private or len(source.data) > _MOST_BYTES:
         return
     old, new = source.data.split(b"\n"), edit.apply_edits(source, edits).split(b"\n")
-    changes = [step for step in LineMatcher(old, new).get_opcodes() if step[0] != "equal"]
-    end = 0
-    for i, (_, start, stop, to, until) in enumerate(changes):
-        begin = max(start - _AROUND, end)
-        if begin > end or not i:
-            yield Changed("place", f"{source.path}:{start + 1}")
-        yield from _same(old, begin, start)
-        yield from (Changed("removed", clipped(_text(line), _WIDEST)) for line in old[start:stop])
-        yield from (Changed("added", clipped(_text(line), _WIDEST)) for line in new[to:until])
-        following = changes[i + 1][1] if i + 1 < len(changes) else len(old)
-        end = min(stop + _AROUND, following)
-        yield from _same(old, stop, end)
+    for steps in LineMatcher(old, new).get_grouped_opcodes(_AROUND):
+        yield Changed("place", f"{source.path}:{steps[steps[0][0] == 'equal'][1] + 1}")
+        for kind, start, stop, to, until in steps:
+            if kind == "equal":
+                yield from _same(old, start, stop)
+            else:
+                yield from (Changed("removed", clipped(_text(line), _WIDEST)) for line in old[start:stop])
+                yield from (Changed("added", clipped(_text(line), _WIDEST)) for line in new[to:until])
 
 
 def _same(lines: list[bytes], start: int, end: int) -> Iterator[Changed]:

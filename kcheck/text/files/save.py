@@ -355,7 +355,7 @@ _Chain = tuple[int, int, "_Chain | None"]
 
 
 def _anchors(old: Sequence[Line], new: Sequence[Line]) -> list[tuple[int, int]]:
-    """List the places of lines that each text has once: the most that come in the same order in both."""
+    """List the places of lines that each text has once: the most in one order."""
     here, there = _once(old), _once(new)
     ends: list[int] = []
     chains: list[_Chain] = []
