@@ -172,7 +172,51 @@ Resources:
 Outputs:
   Id: {Value: !Ref Subnet, Export: {Name: !Sub "${AWS::StackName}-subnet"}}
 """
+_SCRIPT = """\
+#!/bin/bash
+set -euo pipefail
+export ZONE=us-central1-a TYPE="a3-highgpu-8g"
+CLUSTER=${CLUSTER:-train}
+NODES=700
+gcloud beta container clusters create "$CLUSTER" --zone "$ZONE" --project=$(gcloud config get-value project) \\
+  --release-channel=regular --num-nodes=1 --cluster-ipv4-cidr=10.4.0.0/14 --enable-autoscaling --max-nodes $NODES
+gcloud container node-pools create gpu --cluster=${CLUSTER} --zone=$ZONE --spot --machine-type ${TYPE} \\
+  --accelerator type=nvidia-h100-80gb,count=8,gpu-driver-version=latest --node-taints team=ml:NoSchedule \\
+  --num-nodes ${NODES:-4} --disk-size 200GB
+az aks create -g rg -n ml --node-count $COUNT --kubernetes-version 1.33 --zones 1 2 3 --tier standard
+az aks nodepool add --cluster-name ml -g rg --name gpu -s Standard_ND96isr_H100_v5 \\
+  --enable-cluster-autoscaler --min-count 0 --max-count 8 --priority Spot
+eksctl create cluster --name=main --version 1.33 --nodes-max=`echo 600` --node-type p5.48xlarge --region 'us-west-2'
+cat <<EOF | kubectl apply -f -
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec: {parallelism: 64, template: {spec: {containers: [{name: a, image: "a:$TAG"}]}}}
+EOF
+cat > cluster.yaml <<'EOF'
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: own, region: us-west-2}
+managedNodeGroups: [{name: gpu, instanceType: p5.48xlarge, maxSize: 600}]
+EOF
+"""
+_MAKEFILE = """\
+NODES ?= 20
+up:
+\tgcloud container clusters create-auto train --region=us-central1
+\t@az aks nodepool add --cluster-name ml -g rg --name gpu --node-count $(NODES) --max-pods 30
+"""
 _SMALL = (
+    Sample(
+        "scripts",
+        {
+            "up.sh": _SCRIPT.encode(),
+            "kube.sh": b"#!/bin/sh\nkubeadm init --pod-network-cidr=10.244.0.0/16 --service-cidr 10.96.0.0/12\n",
+            "Makefile": _MAKEFILE.encode(),
+            "job.yaml": _JOB.encode(),
+        },
+        1000,
+    ),
     Sample("stack", {"stack.yaml": _STACK.encode(), "job.yaml": _JOB.encode()}, 1000),
     Sample(
         "kustomize",

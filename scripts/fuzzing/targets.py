@@ -50,6 +50,11 @@ COMMANDS = (
     ("explain", "missing-requests"),
     ("eval", "local"),
     ("export", "admission"),
+    ("limits",),
+    ("fix", ".", "--output", "out", "--unsafe-fixes"),
+    ("ignore", "the reason", ".", "--info"),
+    ("init", "--write"),
+    ("rules", "--test", "."),
 )
 """With their arguments, in the folder."""
 
@@ -227,6 +232,7 @@ def targets() -> dict[str, Target]:
         "terragrunt": file("terragrunt", "live/prod/terragrunt.hcl"),
         "plan": file("plan", "plan.json"),
         "stack": file("stack", "stack.yaml", COMMANDS[0], COMMANDS[2]),
+        "script": file("scripts", "up.sh", COMMANDS[0], COMMANDS[4]),
         "release": file("chart", "argo.yaml"),
         "template": file("chart", "chart/templates/job.yaml"),
         "fix-terraform": Target(lambda data: _fixed(data, "main.tf"), hcl, "main.tf"),

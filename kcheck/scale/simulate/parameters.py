@@ -67,7 +67,7 @@ def profile_settings(cloud: str, name: str) -> dict[str, float]:
 def loop_times(minor: int) -> tuple[LoopTime, LoopTime]:
     """Return the fastest and the slowest loops of an autoscaler version."""
     loops = bundled.load(os.path.join(folder("any"), "simulation.yaml"))["loops"]
-    own = next(one for one in loops if minor <= one["until"])
+    own = next((one for one in loops if minor <= one["until"]), loops[-1])
     return LoopTime(*own["quick"]), LoopTime(*own["slow"])
 
 

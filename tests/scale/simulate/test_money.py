@@ -196,7 +196,7 @@ def test_nodes_without_a_price_are_named(write: Write) -> None:
     assert "$" not in ran("simulate", ".")
 
 
-@pytest.mark.parametrize(("version", "wide"), [("1.33", True), ("1.36", False)])
+@pytest.mark.parametrize(("version", "wide"), [("1.33", True), ("1.36", False), ("1.331", False)])
 def test_the_cost_range_comes_from_the_loop_times_of_a_version(version: str, wide: bool, write: Write) -> None:
     one = built(write, EKS % version + GROUP % ("a", "a", "m5.large", 400))
     outcome = results.run_scenario(one)
