@@ -164,7 +164,7 @@ WRONG = [
     ("simulation:\n  boots: 95s\n", "kcheck.yaml:2: there is no setting simulation.boots; did you mean boot?"),
     ("simulation: {launch_rate: 0}\n", "kcheck.yaml:1: simulation.launch_rate must be at least 0.001"),
     ("simulation: {stragglers: 2}\n", "kcheck.yaml:1: simulation.stragglers must be at most 1"),
-    ("clusters:\n  - {root: .}\n  - root: a\n    simulation: {boot: soon}\n", "kcheck.yaml:4: clusters[1].simulation.boot must look like 95s, not soon"),
+    ("clusters:\n  - {root: .}\n  - root: .\n    name: b\n    simulation: {boot: soon}\n", "kcheck.yaml:5: clusters[1].simulation.boot must look like 95s, not soon"),
     ("select: 1\nnoodes: 2\n", 'kcheck.yaml:1: select must be a list, not 1'),
     ("- nodes\n", 'kcheck.yaml:1: the settings must be a mapping, not ["nodes"]'),
     ("nodes: [\n", "kcheck.yaml:"),
@@ -210,13 +210,13 @@ def test_all_mistakes_in_settings_are_reported_at_once(write: Write) -> None:
     said = CliRunner().invoke(cli, ["check"]).stderr.splitlines()
     assert [line.removeprefix("Error: ") for line in said[3:]] == [
         "kcheck.yaml:1: price must be more than 0",
-        "kcheck.yaml:3: select[1] must be a text, not 7",
-        "kcheck.yaml:5: suppressions[0].expires must look like 2027-01-31, not 2027-02-31",
         "kcheck.yaml:2: clusters: two entries for . need different names",
         "kcheck.yaml:2: clusters: /etc/x is outside of the repository; --allow-outside /etc/x reads it",
         "kcheck.yaml:2: clusters: there is no lost",
+        "kcheck.yaml:3: select[1] must be a text, not 7",
         "kcheck.yaml:3: select: there is no rule netwrk; did you mean network?",
         "kcheck.yaml:4: suppressions: there is no rule kubenet; did you mean kubenet-retiring?",
+        "kcheck.yaml:5: suppressions[0].expires must look like 2027-01-31, not 2027-02-31",
         "kcheck.yaml:6: limits: there is no limit eks.pool.quotas; did you mean eks.pool.quota?",
     ]
     write({"kcheck.yaml": ""})

@@ -17,7 +17,7 @@ from kcheck.text.units import counted
 
 
 @click.command("init", cls=options.Command)
-@click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
+@click.argument("path", default=".", type=click.Path())
 @click.option("--write", is_flag=True, help="Write the files, all or none; without it, nothing is written.")
 @click.option(
     "--ci", type=click.Choice(["github", "gitlab", "none"]), default=None,

@@ -23,7 +23,7 @@ from kcheck.text.control_characters import visible
 from kcheck.text.files.boundary import around, contains_path, git_folders, git_text
 from kcheck.text.files.disk import Disk
 from kcheck.text.files.save import File
-from kcheck.text.files.tree import Tree, display_path
+from kcheck.text.files.tree import PathError, Tree, display_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax.scan import has_word
 from kcheck.text.syntax.yaml import literal
@@ -57,8 +57,10 @@ _REMOTE = regex(r"(?m)^[ \t]*url[ \t]*=[ \t]*\S*(github|gitlab)")
 def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
     """Propose files for a folder; `systems` are CI systems, None to detect them.
 
-    Raises ConfigError if the folder's settings are invalid, PathError if the folder does not exist.
+    Raises ConfigError if the folder's settings are invalid, PathError if `folder` is none.
     """
+    if not os.path.isdir(folder):
+        raise PathError(f"{folder} is not a folder")
     real = os.path.realpath(folder)
     top = os.path.realpath(Tree([folder]).repository(folder))
     proposal = Proposal(folder, os.path.realpath(".") if contains_path(".", top) else top)

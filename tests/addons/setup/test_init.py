@@ -558,3 +558,11 @@ def test_a_new_pipeline_has_only_the_kcheck_job() -> None:
     assert set(data) == {"kcheck"}
     assert data["kcheck"]["before_script"] == [f"pip install {SOURCE}"]
     assert data["kcheck"]["artifacts"]["when"] == "always"
+
+
+@pytest.mark.parametrize("path", ["job.yaml", "/dev/null", "absent"])
+def test_init_of_anything_but_a_folder_is_wrong_usage(path: str, write: Write) -> None:
+    write({"job.yaml": ""})
+    run = CliRunner().invoke(cli, ["init", path])
+    assert run.exit_code == 2
+    assert run.stderr.endswith(f"Error: {path} is not a folder\n")
