@@ -69,9 +69,7 @@ class Prometheus:
 
     def instant(self, query: str, at: int) -> list[Sample]:
         """Run an instant query. Raises SlowError if too large, HttpError without reply."""
-        found = self._decoded(self._asked("query", {"query": query, "time": str(at)}), _INSTANT)
-        self._note(found.warnings)
-        return found.data.result
+        return self._results("query", {"query": query, "time": str(at)}, _INSTANT)
 
     def number(self, query: str, at: int) -> float | None:
         """Return the first value of an instant query; None if it is empty."""
@@ -84,12 +82,11 @@ class Prometheus:
         Raises SlowError if the query is too large, HttpError if there is no response.
         """
         fields = {"query": query, "start": str(begin), "end": str(end), "step": str(step)}
-        found = self._decoded(self._asked("query_range", fields), _RANGE)
-        self._note(found.warnings)
-        for one in found.data.result:  # VictoriaMetrics may answer from a little earlier on
+        found = self._results("query_range", fields, _RANGE)
+        for one in found:  # VictoriaMetrics may answer from a little earlier on
             if one.values and not begin <= one.values[0][0] <= one.values[-1][0] <= end:
                 one.values = [pair for pair in one.values if begin <= pair[0] <= end]
-        return [one for one in found.data.result if one.values]
+        return [one for one in found if one.values]
 
     def pieces(
         self, query: str, begin: int, end: int, step: int, series: int
@@ -128,11 +125,15 @@ class Prometheus:
         middle = begin + (end - begin) // 2
         return [*self.span(query, begin, middle), *self.span(query, middle, end)]
 
-    def _asked(self, what: str, fields: dict[str, str]) -> bytes:
+    def _results(self, what: str, fields: dict[str, str], decoder: msgspec.json.Decoder[_Answer[T]]) -> list[T]:
         answer = self._server.post(f"/api/v1/{what}", fields)
-        if answer.status == 200:
-            return answer.body
-        raise self._refused(answer)
+        if answer.status != 200:
+            raise self._refused(answer)
+        found = self._decoded(answer.body, decoder)
+        for text in found.warnings[:10]:
+            if len(self.warnings) < 20:
+                self.warnings.setdefault(self._server.without_secrets(text)[:200])
+        return found.data.result
 
     def _refused(self, answer: Answer) -> HttpError:
         try:
@@ -159,8 +160,3 @@ class Prometheus:
             is_html = body.lstrip()[:1] == b"<"
             how = "answers with HTML, a login page perhaps" if is_html else f"does not answer like Prometheus ({error})"
             raise HttpError(f"{self.url} {how}; check the URL") from error
-
-    def _note(self, warnings: list[str]) -> None:
-        for text in warnings[:10]:
-            if len(self.warnings) < 20:
-                self.warnings.setdefault(self._server.without_secrets(text)[:200])
