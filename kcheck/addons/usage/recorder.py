@@ -13,8 +13,9 @@ from kcheck.addons.usage.http import SlowError
 from kcheck.addons.usage.installation import look
 from kcheck.addons.usage.samples import Samples
 from kcheck.addons.usage.slices import Slice
+from kcheck.scale.usage import histogram
 from kcheck.scale.usage.metrics import selector, table, window
-from kcheck.scale.usage.recording import HOUR, NOBODY, VERSION, Container, Gpu, Lack, Node, Pod, QueueWait, Recording
+from kcheck.scale.usage.recording import HOUR, NOBODY, VERSION, Container, Lack, Node, Pod, QueueWait, Recording
 from kcheck.text import units
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kcheck.addons.usage.installation import Installation
     from kcheck.addons.usage.prometheus import Prometheus
     from kcheck.addons.usage.slices import Key, PodSlice, Sums
-    from kcheck.scale.usage.histogram import Histogram
     from kcheck.scale.usage.metrics import Wait
     from kcheck.scale.usage.recording import Hours, Owner
 
@@ -242,8 +242,8 @@ class Merging:
         pod.node, pod.priority = new.node or pod.node, new.priority or pod.priority
         if new.labels and new.labels != pod.labels:
             pod.labels = new.labels
-        for name, earliest in (("created", True), ("scheduled", True), ("started", True), ("first", True)):
-            set_time(pod, name, getattr(new, name), earliest=earliest)
+        for name in ("created", "scheduled", "started", "first"):
+            set_time(pod, name, getattr(new, name), earliest=True)
         for name in ("ended", "last", "pending"):
             set_time(pod, name, getattr(new, name), earliest=False)
         pod.waiting += new.waiting
@@ -257,18 +257,14 @@ class Merging:
         old = pod.containers.setdefault(name, Container())
         old.requests, old.limits = new.requests or old.requests, new.limits or old.limits
         for into, values in ((old.starting, new.starting), (old.cpu, new.cpu), (old.memory, new.memory)):
-            _add_histogram(into, values)
+            histogram.merge(into, values)
         old.memory_peak = max(old.memory_peak, new.memory_peak)
         old.first = new.first if old.first is None else old.first
-        gpus = {gpu.id: gpu for gpu in old.gpus}
         for one in sorted(new.gpus, key=lambda gpu: gpu.id):
-            gpu = gpus.get(one.id)
-            if gpu is None:
-                gpu = Gpu(one.id)
-                old.gpus.append(gpu)
+            gpu = old.gpu(one.id)
             gpu.model, gpu.profile = one.model or gpu.model, one.profile or gpu.profile
-            _add_histogram(gpu.busy, one.busy)
-            _add_histogram(gpu.tensor, one.tensor)
+            histogram.merge(gpu.busy, one.busy)
+            histogram.merge(gpu.tensor, one.tensor)
             gpu.memory, gpu.memory_total = max(gpu.memory, one.memory), max(gpu.memory_total, one.memory_total)
             gpu.power, gpu.power_samples = round(gpu.power + one.power, 1), gpu.power_samples + int(one.power_samples)
 
@@ -346,11 +342,6 @@ def _chain(owner: Owner, namespace: str, found: Slice) -> list[Owner]:
         return [owner]
     above = {"ReplicaSet": found.replica_sets, "Job": found.jobs}.get(owner.kind, {}).get((namespace, owner.name))
     return [owner, above] if above and above != NOBODY else [owner]
-
-
-def _add_histogram(into: Histogram, new: Histogram) -> None:
-    for at, count in new.items():
-        into[at] = into.get(at, 0) + count
 
 
 def _open(hours: Hours, hour: int) -> None:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kcheck.addons.usage.facts import MOST, gpu_id
+from kcheck.addons.usage.facts import MOST, gpu_id, set_time
 from kcheck.addons.usage.installation import Installation
 from kcheck.addons.usage.prometheus import Prometheus, Series
 from kcheck.addons.usage.slices import Key, Slice, distinct
@@ -113,14 +113,10 @@ class Samples(Struct):
         old = self.known(key)
         before = old.containers.get(name) if old else None
         first = before.first if before and before.first is not None else pod.pod.containers[name].first
-        if first is not None and first > self.begin + self._width(self.installation.metrics[self._seen_by][0]):
+        if first is not None and first > self.begin + max(self.step, self.installation.interval):
             return first + self.step
         times = (one.started or one.created for one in (pod.pod, old) if one)
         return min((time for time in times if time is not None), default=self.begin - STARTING)
-
-    @property
-    def _seen_by(self) -> str:
-        return self.installation.seen_by
 
     def _seen(self, found: Slice, key: Key, what: str, lines: list[Line]) -> None:
         """Add hourly sums, and the steps that have samples."""
@@ -132,10 +128,11 @@ class Samples(Struct):
         steps = distinct([times for _, times, _ in lines])
         for hour, low, high in _hours(steps, found, self.step):
             sums.steps[hour] += high - low
-        if what == self._seen_by or (what == "gpu" and self._seen_by.startswith("gpu")):
+        seen_by = self.installation.seen_by
+        if what == seen_by or (what == "gpu" and seen_by.startswith("gpu")):
             first, last = self._begin(steps[0]), self._begin(steps[-1])
-            pod.pod.first = first if pod.pod.first is None else min(first, pod.pod.first)
-            pod.pod.last = last if pod.pod.last is None else max(last, pod.pod.last)
+            set_time(pod.pod, "first", first, earliest=True)
+            set_time(pod.pod, "last", last, earliest=False)
             if (first, last) not in found.complete:  # most series of a piece are like its first one
                 found.covered.update(map(self._begin, steps))
                 if len(steps) * self.step > last - first:
@@ -153,13 +150,13 @@ class Samples(Struct):
         for metric in self.installation.metrics.get("gpu_tensor", []):
             for _, own in self._gpu_lines(found, metric):
                 for gpu, line in own:
-                    _count_percent(gpu.tensor, line[2])
+                    histogram.merge(gpu.tensor, Counter(map(round, line[2])))
 
     def _busy(self, found: Slice, metric: Metric) -> None:
         for key, own in self._gpu_lines(found, metric):
             self._seen(found, key, "gpu", [line for _, line in own])
             for gpu, line in own:
-                _count_percent(gpu.busy, line[2])
+                histogram.merge(gpu.busy, Counter(map(round, line[2])))
 
     def _gpu_lines(self, found: Slice, metric: Metric) -> Iterator[tuple[Key, list[tuple[Gpu, Line]]]]:
         query = f"max by ({metric.by}) (avg_over_time({metric.selector}[{window(self._width(metric))}]))"
@@ -169,7 +166,7 @@ class Samples(Struct):
                 namespace, name, container, _, _, model, profile = metric.meanings(one.metric)
                 times, values = _measured(one)
                 if times and metric.is_of(name):
-                    gpu = found.pod((namespace, name)).gpu(container, gpu_id(metric, one.metric))
+                    gpu = found.pod((namespace, name)).container(container).gpu(gpu_id(metric, one.metric))
                     gpu.model, gpu.profile = model, profile
                     values = [min(max(value, 0.0), 100.0) for value in values]
                     pods.setdefault((namespace, name), []).append((gpu, (container, times, values)))
@@ -243,8 +240,3 @@ def _hours(times: Sequence[float], found: Slice, step: int) -> Iterator[tuple[in
         high = max(low + 1, bisect_left(times, begin + (hour + 1) * HOUR, low))
         yield min(max(hour, 0), found.hours - 1), low, high
         low = high
-
-
-def _count_percent(into: dict[int, int], values: Sequence[float]) -> None:
-    for percent, count in Counter(map(round, values)).items():
-        into[percent] = into.get(percent, 0) + count

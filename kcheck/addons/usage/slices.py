@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from kcheck.scale.usage.recording import Container, Gpu, Node, Owner, Pod
+from kcheck.scale.usage.recording import Container, Node, Owner, Pod
 
 Key: TypeAlias = "tuple[str, str]"
 """Namespace and name."""
@@ -36,14 +36,6 @@ class PodSlice(Struct):
         """Return a container, created if new."""
         return self.pod.containers.setdefault(name, Container())
 
-    def gpu(self, container: str, uuid: str) -> Gpu:
-        """Return a GPU of a container, created if new."""
-        gpus = self.container(container).gpus
-        found = next((gpu for gpu in gpus if gpu.id == uuid), None)
-        if found is None:
-            gpus.append(found := Gpu(uuid))
-        return found
-
 
 class Slice(Struct):
     """Measurements from `begin` to `end`, with owners of ReplicaSets and Jobs.
@@ -64,10 +56,7 @@ class Slice(Struct):
 
     def pod(self, key: Key) -> PodSlice:
         """Return a pod, created if new."""
-        found = self.pods.get(key)
-        if found is None:
-            found = self.pods[key] = PodSlice(Pod(*key))
-        return found
+        return self.pods.setdefault(key, PodSlice(Pod(*key)))
 
     def node(self, name: str) -> Node:
         """Return a node, created if new."""
@@ -75,10 +64,7 @@ class Slice(Struct):
 
     def sums(self, pod: PodSlice, what: str) -> Sums:
         """Return the sums of a quantity of a pod, created if new."""
-        found = pod.sums.get(what)
-        if found is None:
-            found = pod.sums[what] = Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours)
-        return found
+        return pod.sums.setdefault(what, Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours))
 
 
 def sanitized_labels(labels: dict[str, str]) -> dict[str, str]:

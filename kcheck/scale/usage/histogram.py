@@ -2,7 +2,6 @@
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TypeAlias
@@ -30,11 +29,17 @@ def add(into: Histogram, values: Iterable[float]) -> None:
         low = high
 
 
+def merge(into: Histogram, other: Histogram) -> None:
+    """Add the samples of another histogram."""
+    for at, count in other.items():
+        into[at] = into.get(at, 0) + count
+
+
 def merged(found: Iterable[Histogram]) -> Histogram:
     """Merge histograms."""
-    result = Counter[int]()
+    result: Histogram = {}
     for one in found:
-        result.update(one)
+        merge(result, one)
     return result
 
 
