@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress
-from operator import mul
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -242,7 +240,5 @@ class _Sum(NamedTuple):
 
 
 def _over(means: Sequence[int | None], seconds: Sequence[int]) -> _Sum:
-    if None in means:
-        there = [one is not None for one in means]
-        means, seconds = list(compress(means, there)), list(compress(seconds, there))
-    return _Sum(sum(map(mul, cast("Sequence[int]", means), seconds)), sum(seconds))
+    pairs = [(mean, number) for mean, number in zip(means, seconds, strict=True) if mean is not None]
+    return _Sum(sum(mean * number for mean, number in pairs), sum(number for _, number in pairs))

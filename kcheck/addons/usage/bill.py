@@ -223,7 +223,7 @@ def _part(joined: Joined, nodes: Nodes, span: Period) -> _Part:
             name = joined.matches[index].pod.node
             on_node[name] = on_node.get(name, 0) + used.share.paid * used.share.seconds
     seconds = {name: _node_seconds(one, span, recording) for name, one in nodes.by_name.items()}
-    taken = {name: dict.fromkeys(_SPARE, 0.0) for name in nodes.by_name}
+    taken = {name: Amounts() for name in nodes.by_name}
     waiting = _waits(joined.matches, span)
     for index, match in enumerate(joined.matches):
         amounts = _queued(match, span, recording)
@@ -232,8 +232,7 @@ def _part(joined: Joined, nodes: Nodes, span: Period) -> _Part:
             factor = min(1.0, seconds[name] / on_node[name]) if on_node.get(name) else 1.0
             _charge(found, nodes.by_name.get(name), factor)
             if name in taken:
-                for part_of in _SPARE:
-                    taken[name][part_of] += getattr(found.amounts, part_of)
+                taken[name].add(found.amounts)
             amounts.add(found.amounts)
             part.ran.add(index)
         elif not amounts.queued:
@@ -311,9 +310,9 @@ def _of_node(one: Priced, hours: float) -> Amounts:
 _SPARE = ("gpu_hours", "cpu_requested", "memory_requested", "paid", "gpu_unpriced", "cpu_unpriced")
 
 
-def _left(node: Amounts, taken: Mapping[str, float]) -> Amounts:
+def _left(node: Amounts, taken: Amounts) -> Amounts:
     """Return the part of a node that no pod requested, all of it idle."""
-    left = {name: max(0.0, getattr(node, name) - amount) for name, amount in taken.items()}
+    left = {name: max(0.0, getattr(node, name) - getattr(taken, name)) for name in _SPARE}
     return Amounts(**left, idle=left["paid"], gpu_idle=left["gpu_hours"])
 
 
