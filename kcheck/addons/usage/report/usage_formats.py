@@ -4,6 +4,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
 
+from msgspec import to_builtins
+
 from kcheck.addons.usage.accounting import Amounts, Period
 from kcheck.addons.usage.bill import Bill, Row
 from kcheck.addons.usage.report import usage_notes
@@ -81,17 +83,14 @@ def as_json(bill: Bill) -> str:
             {"machine": one.machine or None, "nodes": one.nodes, "node_hours": round(one.hours, 6)}
             for one in bill.unpriced
         ],
-        "queues": [
-            {name: getattr(one, name) for name in ("system", "queue", "what", "count", "mean", "high")}
-            for one in recording.waits
-        ],
-        "lacks": [{"what": one.what, "why": one.why} for one in recording.lacks],
+        "queues": to_builtins(recording.waits),
+        "lacks": to_builtins(recording.lacks),
         "not_in_code": [
             {"namespace": space, "kind": kind, "name": name, "pods": pods}
             for space, (kind, name), pods in joined.strangers
         ],
         "never_ran": [_workload(one) for one in joined.unseen],
-        "doubts": [{"what": one.what, "why": one.why} for one in joined.doubts],
+        "doubts": to_builtins(joined.doubts),
     }  # fmt: skip
     return json_text(data, indent=2)
 
