@@ -312,8 +312,8 @@ def _svg(figure: Figure, axes: Axes, title: str, side_by_side: int = 3) -> str:
     body = text.getvalue()
     body = _DEFINED.sub("", body[body.index("<svg") :])
     body = _NAMED.sub("<g", _SPACE.sub("\n", body))
-    head = f'<svg viewBox="\\1" role="img" class="plot"><title>{xml_text(title)}</title>'.replace("\\", "\\\\")
-    body = _SIZE.sub(lambda match: head.replace("\\\\1", match[1]), body, count=1)
+    rest = f'role="img" class="plot"><title>{xml_text(title)}</title>'
+    body = _SIZE.sub(lambda match: f'<svg viewBox="{match[1]}" {rest}', body, count=1)
     body = _STYLED.sub(lambda match: _attributes(match[1]), body)
     for name, mark in _MARKS.items():
         body = body.replace(mark, f"var(--{name})")
