@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kcheck.report.html import document
-from kcheck.report.html.document import Head, Picture, Section
+from kcheck.report.html.document import Head, Section
 from kcheck.text.units import counted
 
 if TYPE_CHECKING:
@@ -37,25 +37,24 @@ def _body(part: Part) -> Markup:
     shown = [table for table in part.tables if table.rows]
     words = [[at for at, column in enumerate(table.columns) if not column.is_number] for table in shown]
     tables = [(one, [column.title for column in one.columns], own) for one, own in zip(shown, words, strict=True)]
-    picture = chart(part.points).svg if part.points else ""
+    picture = chart(part.points) if part.points else ""
     return document.markup("fleet.html", part=part, tables=tables, picture=picture)
 
 
 # --- the trend: clusters by what becomes of them, run by run
 
 
-def chart(runs: Sequence[Row]) -> Picture:
+def chart(runs: Sequence[Row]) -> Markup:
     """Draw the number of clusters in each run, the oldest first."""
     most = max(1, *(run.clusters for run in runs))
     step = document.round_step(most / 4)
     top = -(-most // step) * step
     begin = 8 + _LINE * len(_STATES) + 8
-    svg = document.markup(
+    return document.markup(
         "fleet.svg", bars=_bars(runs, top), keys=list(_STATES.items()), line=_LINE, top=begin,
         plot=_HEIGHT, height=begin + _HEIGHT + 28, about=_about(runs),
         ticks=[(_y(number, top), f"{number:,}") for number in range(step, top + 1, step)],
     )  # fmt: skip
-    return Picture(svg, begin + _HEIGHT + 28)
 
 
 def _about(runs: Sequence[Row]) -> str:
