@@ -8,6 +8,7 @@ from kcheck.model import NODE_ADDRESSES, Cluster, NodePool, Queue, Scheduler
 from kcheck.scale import gangs, gpus, placement, pods, queues
 from kcheck.scale.world import World
 from kcheck.text.need import NotKnown, if_set, need, or_none
+from kcheck.text.units import as_text
 from kcheck.text.values import Known, Unknown, Value, equals, known, number
 
 
@@ -38,10 +39,6 @@ def of_world(world: World) -> Parameters:
 
 def _listed(names: Iterable[str | None]) -> str:
     return ",".join(dict.fromkeys(name for name in names if name))
-
-
-def _yes(value: bool) -> str:
-    return "true" if value else "false"
 
 
 # --- manifests
@@ -88,9 +85,9 @@ def _scheduler(world: World, read: Callable[[Scheduler], Value[tuple[str, ...]]]
 
 
 _OF_MANIFESTS: dict[str, Callable[[World], str]] = {
-    "all_jobs_wait": lambda world: _yes(any(known(one.manages_all) for one in world.inventory.admissions)),
+    "all_jobs_wait": lambda world: as_text(any(known(one.manages_all) for one in world.inventory.admissions)),
     "cluster_queues": _cluster_queues, "default_classes": _default_classes,
-    "gang_operators": lambda world: _yes(gangs.operator(world) is not None),
+    "gang_operators": lambda world: as_text(gangs.operator(world) is not None),
     "job_classes": lambda world: _listed(known(one.priority) for one in world.inventory.workloads if one.batch),
     "limit_ranges": _limit_ranges, "local_queues": _local_queues, "mig_strategy": _strategy,
     "priority_classes": _classes, "volcano_actions": lambda world: _listed(_scheduler(world, lambda one: one.actions)),
@@ -168,7 +165,7 @@ def _notice(world: World, cluster: Cluster) -> str:
 
 def _mirrored(world: World, cluster: Cluster) -> str:
     found = [if_set(pool.system.hub_mirror) for pool in world.pools.of_cluster(cluster)]
-    return _yes(bool(found) and all(found))
+    return as_text(bool(found) and all(found))
 
 
 def _addresses(_world: World, cluster: Cluster) -> str:
@@ -185,8 +182,8 @@ def _cutoff(world: World, cluster: Cluster) -> str:
 _OF_CLUSTER: dict[str, Callable[[World, Cluster], str]] = {
     "cloud": lambda _world, cluster: cluster.cloud, "cutoff": _cutoff, "egress_addresses": _addresses, "grace": _grace,
     "mirrored": _mirrored, "nodes": lambda world, cluster: str(need(world.sizes.target(cluster))), "pools": _pools,
-    "public_cache": lambda _world, cluster: _yes(registry.cloud(cluster.cloud).caches_docker_hub),
-    "releases": lambda world, cluster: _yes(any(one.tree is None for one in world.deployed.on(cluster).addons)),
+    "public_cache": lambda _world, cluster: as_text(registry.cloud(cluster.cloud).caches_docker_hub),
+    "releases": lambda world, cluster: as_text(any(one.tree is None for one in world.deployed.on(cluster).addons)),
     "spot_notice": _notice, "volcano_gpus": lambda world, cluster: str(gangs.admitted(cluster, world)),
 }  # fmt: skip
 """Values of a cluster; `NotKnown` is raised where the code does not say one."""
