@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import NotRequired, TypedDict
+from typing import Required, TypedDict
 
 from cel_expr_python import cel as _cel
 from cel_expr_python.ext import ext_optional, ext_strings
@@ -11,16 +11,7 @@ from kcheck.config.numbers import profiles
 from kcheck.text.syntax.cel import Expression, SyntaxProblem
 
 # `as` is a word of Python
-Part = TypedDict(
-    "Part",
-    {
-        "of": str,
-        "as": NotRequired[str],
-        "among": NotRequired[str],
-        "only": NotRequired[bool],
-        "gives": NotRequired[str],
-    },
-)
+Part = TypedDict("Part", {"of": Required[str], "as": str, "among": str, "only": bool, "gives": str}, total=False)
 """Source of an object's parts; the table explains the keys."""
 
 
