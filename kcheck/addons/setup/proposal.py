@@ -75,7 +75,7 @@ def propose(folder: str, systems: tuple[str, ...] | None) -> Proposal:
         path = proposal.display_path(os.path.join(real, present))
         proposal.notes.append(f"{path}: has settings of kcheck, left as it is")
     elif text is not None:
-        _add_file(proposal, os.path.join(real, locations.NAME), text(result), "new")
+        _add_file(proposal, os.path.join(real, locations.NAME), text(result))
     below = os.path.relpath(real, top).replace(os.sep, "/").removeprefix(".")
     _add_or_change(proposal, top, below, _HOOK)
     if systems is None:
@@ -224,12 +224,12 @@ def _folder_names(cluster: Cluster) -> set[str]:
 # --- files
 
 
-def _add_file(proposal: Proposal, real: str, text: str, what: str) -> None:
+def _add_file(proposal: Proposal, real: str, text: str) -> None:
     path = proposal.display_path(real)
     if _leads_out(proposal, real):
         return
     proposal.files.append(File(real, path, b"", text.encode(), fresh=True))
-    proposal.notes.append(f"{path}: {what}")
+    proposal.notes.append(f"{path}: new")
 
 
 def _leads_out(proposal: Proposal, real: str) -> bool:
@@ -256,7 +256,7 @@ _JOB = _Addition(hook_and_job.GITLAB, "a job", hook_and_job.pipeline, hook_and_j
 def _add_or_change(proposal: Proposal, top: str, below: str, addition: _Addition) -> None:
     real = os.path.join(top, addition.path)
     if not os.path.lexists(real):
-        _add_file(proposal, real, addition.new(below), "new")
+        _add_file(proposal, real, addition.new(below))
         return
     path = proposal.display_path(real)
     if _leads_out(proposal, real):
@@ -284,7 +284,7 @@ def _workflow(proposal: Proposal, top: str, below: str) -> None:
         if hook_and_job.WORKFLOW.endswith(f"/{name}") or has_word(disk.read(real) or b"", "kcheck"):
             proposal.notes.append(f"{proposal.display_path(real)}: has kcheck, left as it is")
             return
-    _add_file(proposal, os.path.join(top, hook_and_job.WORKFLOW), hook_and_job.workflow(below), "new")
+    _add_file(proposal, os.path.join(top, hook_and_job.WORKFLOW), hook_and_job.workflow(below))
 
 
 _HEAD = "# Settings of kcheck. `kcheck config` prints those in effect, each with its origin.\n"
