@@ -36,13 +36,8 @@ def as_html(world: World, command_line: str = "") -> str:
         for at, cluster in enumerate(clusters, 1)
     ]
     parts = [(name, f"{title}: {_reach(one, world)}") for one, (title, _, name) in zip(clusters, sections, strict=True)]
-    title = (
-        f"Limits of {clusters[0].display_name}"
-        if len(clusters) == 1
-        else f"Limits of {counted(len(clusters), 'cluster')}"
-        if clusters
-        else "No cluster found here"
-    )
+    name = clusters[0].display_name if len(clusters) == 1 else counted(len(clusters), "cluster")
+    title = f"Limits of {name}" if clusters else "No cluster found here"
     head = Head(title, _ABOUT, document.contents("Clusters", parts))
     return document.page(head, sections, (command_line, *age_lines(world)))
 
