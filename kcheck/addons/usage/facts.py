@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kcheck.addons.usage.installation import Installation
 from kcheck.addons.usage.prometheus import Prometheus, Sample
-from kcheck.addons.usage.slices import Key, Slice, sanitized_labels
+from kcheck.addons.usage.slices import Key, Slice, gpu_of, sanitized_labels
 from kcheck.scale.usage.metrics import Metric, window
 from kcheck.scale.usage.recording import NOBODY, Owner, Pod
 
@@ -122,14 +122,14 @@ class Facts(Struct):
         peaks: dict[tuple[Key, str, str], float] = {}
         for at, value in self._of_gpus("gpu_memory", found, "max_over_time"):
             peaks[at] = max(peaks.get(at, 0), value)
-            gpu = found.pod(at[0]).container(at[1]).gpu(at[2])
+            gpu = gpu_of(found.pod(at[0]).container(at[1]), at[2])
             gpu.memory = max(gpu.memory, value)
         for at, value in self._of_gpus("gpu_memory_free", found, "min_over_time"):
-            gpu = found.pod(at[0]).container(at[1]).gpu(at[2])
+            gpu = gpu_of(found.pod(at[0]).container(at[1]), at[2])
             gpu.memory_total = max(gpu.memory_total, value + peaks.get(at, 0))
         for function, name in (("sum_over_time", "power"), ("count_over_time", "power_samples")):
             for at, value in self._of_gpus("gpu_power", found, function):
-                gpu = found.pod(at[0]).container(at[1]).gpu(at[2])
+                gpu = gpu_of(found.pod(at[0]).container(at[1]), at[2])
                 setattr(gpu, name, round(getattr(gpu, name) + value, 1))
 
     def _of_gpus(self, role: str, found: Slice, function: str) -> Iterator[tuple[tuple[Key, str, str], float]]:

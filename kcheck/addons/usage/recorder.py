@@ -12,7 +12,7 @@ from kcheck.addons.usage.facts import Facts, set_time
 from kcheck.addons.usage.http import SlowError
 from kcheck.addons.usage.installation import look
 from kcheck.addons.usage.samples import Samples
-from kcheck.addons.usage.slices import Slice
+from kcheck.addons.usage.slices import Slice, gpu_of
 from kcheck.scale.usage import histogram
 from kcheck.scale.usage.metrics import selector, table, window
 from kcheck.scale.usage.recording import HOUR, NOBODY, VERSION, Container, Lack, Node, Pod, QueueWait, Recording
@@ -261,7 +261,7 @@ class Merging:
         old.memory_peak = max(old.memory_peak, new.memory_peak)
         old.first = new.first if old.first is None else old.first
         for one in sorted(new.gpus, key=lambda gpu: gpu.id):
-            gpu = old.gpu(one.id)
+            gpu = gpu_of(old, one.id)
             gpu.model, gpu.profile = one.model or gpu.model, one.profile or gpu.profile
             histogram.merge(gpu.busy, one.busy)
             histogram.merge(gpu.tensor, one.tensor)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kcheck.addons.usage.facts import MOST, gpu_id, set_time
 from kcheck.addons.usage.installation import Installation
 from kcheck.addons.usage.prometheus import Prometheus, Series
-from kcheck.addons.usage.slices import Key, Slice, distinct
+from kcheck.addons.usage.slices import Key, Slice, distinct, gpu_of
 from kcheck.scale.usage import histogram
 from kcheck.scale.usage.metrics import Metric, window
 from kcheck.scale.usage.recording import HOUR, Gpu, Pod
@@ -51,9 +51,7 @@ class Samples(Struct):
 
     def _pieces(self, metric: Metric, query: str, begin: int, end: int) -> Iterator[tuple[int, int, list[Series]]]:
         """Query the steps after `begin` up to `end`; a sample stands for its step."""
-        return self.prometheus.pieces(
-            metric.scaled(query), begin + self.step, end + self.step, self.step, metric.series
-        )
+        return self.prometheus.pieces(query, begin + self.step, end + self.step, self.step, metric.series)
 
     def _begin(self, at: float) -> int:
         return int(at) - self.step
@@ -63,7 +61,7 @@ class Samples(Struct):
     def _containers(self, found: Slice) -> None:
         memory, cpu = self.installation.first("memory"), self.installation.first("cpu")
         if memory:
-            query = f"max by ({memory.by}) (max_over_time({memory.selector}[{window(self._width(memory))}]))"
+            query = memory.over("max_over_time", self._width(memory))
             for begin, end, series in self._pieces(memory, query, found.begin, found.end):
                 lines = _by_pod(memory, series)
                 ends = self._memory(found, lines)
@@ -92,7 +90,7 @@ class Samples(Struct):
         Prometheus' `rate` divides by the whole range, and so halves the use of young containers. Both functions go on
         for some scrapes after a container's end, so CPU samples after its last memory sample are dropped.
         """
-        query = f"max by ({cpu.by}) (irate({cpu.selector}[{window(_CPU_SCRAPES * cpu.interval)}]))"
+        query = cpu.over("irate", _CPU_SCRAPES * cpu.interval)
         for _, _, series in self._pieces(cpu, query, *time):
             for key, lines in _by_pod(cpu, series).items():
                 own = [line for one in lines if (line := _until(one, ends, key))]
@@ -159,14 +157,14 @@ class Samples(Struct):
                 histogram.merge(gpu.busy, Counter(map(round, line[2])))
 
     def _gpu_lines(self, found: Slice, metric: Metric) -> Iterator[tuple[Key, list[tuple[Gpu, Line]]]]:
-        query = f"max by ({metric.by}) (avg_over_time({metric.selector}[{window(self._width(metric))}]))"
+        query = metric.over("avg_over_time", self._width(metric))
         for _, _, series in self._pieces(metric, query, found.begin, found.end):
             pods: dict[Key, list[tuple[Gpu, Line]]] = {}
             for one in series:
                 namespace, name, container, _, _, model, profile = metric.meanings(one.metric)
                 times, values = _measured(one)
                 if times and metric.is_of(name):
-                    gpu = found.pod((namespace, name)).container(container).gpu(gpu_id(metric, one.metric))
+                    gpu = gpu_of(found.pod((namespace, name)).container(container), gpu_id(metric, one.metric))
                     gpu.model, gpu.profile = model, profile
                     values = [min(max(value, 0.0), 100.0) for value in values]
                     pods.setdefault((namespace, name), []).append((gpu, (container, times, values)))
@@ -178,7 +176,7 @@ class Samples(Struct):
         metric = self.installation.first("pod_pending")
         if metric is None:
             return
-        query = f"max by ({metric.by}) (last_over_time({metric.selector}[{window(self._width(metric))}])) == 1"
+        query = f"{metric.over('last_over_time', self._width(metric))} == 1"
         for _, _, series in self._pieces(metric, query, found.begin, found.end):
             for one in series:
                 namespace, name = metric.meanings(one.metric)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from kcheck.scale.usage.recording import Container, Node, Owner, Pod
+from kcheck.scale.usage.recording import Container, Gpu, Node, Owner, Pod
 
 Key: TypeAlias = "tuple[str, str]"
 """Namespace and name."""
@@ -65,6 +65,14 @@ class Slice(Struct):
     def sums(self, pod: PodSlice, what: str) -> Sums:
         """Return the sums of a quantity of a pod, created if new."""
         return pod.sums.setdefault(what, Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours))
+
+
+def gpu_of(container: Container, uuid: str) -> Gpu:
+    """Return a GPU of a container, created if new."""
+    found = next((gpu for gpu in container.gpus if gpu.id == uuid), None)
+    if found is None:
+        container.gpus.append(found := Gpu(uuid))
+    return found
 
 
 def sanitized_labels(labels: dict[str, str]) -> dict[str, str]:

@@ -85,13 +85,6 @@ class Container(Struct):
     killed: Measure = 0.0
     gpus: list[Gpu] = []
 
-    def gpu(self, uuid: str) -> Gpu:
-        """Return a GPU of the container, created if new."""
-        found = next((gpu for gpu in self.gpus if gpu.id == uuid), None)
-        if found is None:
-            self.gpus.append(found := Gpu(uuid))
-        return found
-
 
 class Hours(Struct):
     """Means of whole hours from hour `first` on; None where not measured.

@@ -66,7 +66,10 @@ def as_json(bill: Bill) -> str:
         "source": recording.source,
         "labels": bill.labels,
         "order": bill.order if bill.order != "idle" or bill.by_money else "gpu_idle",
-        "rows": [{"name": row.name, **_numbers(row), "code": _code(row)} for row in bill.rows],
+        "rows": [
+            {"name": row.name, **_numbers(row), "code": [{"path": path, "line": line} for path, line in places(row)]}
+            for row in bill.rows
+        ],
         "requested": _numbers(bill.requested),
         "not_requested": _numbers(bill.spare),
         "total": _numbers(bill.total),
@@ -93,10 +96,6 @@ def as_json(bill: Bill) -> str:
         "doubts": to_builtins(joined.doubts),
     }  # fmt: skip
     return json_text(data, indent=2)
-
-
-def _code(row: Row) -> list[dict[str, object]]:
-    return [{"path": path, "line": line} for path, line in places(row)]
 
 
 def _size(amounts: Amounts) -> dict[str, float]:
