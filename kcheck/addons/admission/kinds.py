@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from kcheck.addons.admission import table
 from kcheck.config.numbers import profiles
 from kcheck.text.text import grouped
 
@@ -165,8 +164,3 @@ def members(found: Mapping[str, str]) -> str:
 
 
 _SHORT = 80
-
-
-def fact(name: str, kinds: tuple[str, ...]) -> str:
-    """Return the expression of a workload's word that depends only on the kind."""
-    return by_kind({kind: literal(table.facts(kind)[name]) for kind in kinds})

@@ -135,7 +135,7 @@ class Words:
         if name.endswith("_written"):
             return kinds.written_field(name.removesuffix("_written"), self.kinds)
         if name in facts("Pod"):
-            return kinds.fact(name, self.kinds)
+            return kinds.by_kind({kind: literal(facts(kind)[name]) for kind in self.kinds})
         own = name.removeprefix("own_")
         flag = any(field.name == name and field.type == "bool" for field in SUBJECTS["workload"])
         found = kinds.field({"gang_size": "least"}.get(own, own), self.kinds, unset=False if flag else None)
@@ -257,6 +257,8 @@ def route(subject: str, path: str) -> Path:
 @cache
 def _constants() -> dict[str, object]:
     clouds = list(registry.every())
+    spot_keys = {key for cloud in clouds for key in cloud.spot_labels}
+    named = spot_keys | {cloud.spot_label.key for cloud in clouds if cloud.spot_label} | {karpenter_pools.CAPACITY}
     patterns = (profiles.settings(cloud).get("pool.gpu_types") for cloud in CLOUDS)
     machines = "|".join(dict.fromkeys(f"({one.text})" for one in patterns if one is not None))
     return {
@@ -267,16 +269,8 @@ def _constants() -> dict[str, object]:
         "moving_tags": sorted(tags.moving()), "commit": f"^{tags.COMMIT}$", "numbered": f"^({tags.NUMBERED})$",
         "priority_label": KUEUE_PRIORITY, "queue_label": gangs.KUEUE, "rdma": f"(?i){pods.RDMA.pattern}",
         "shares": f"^({names.pattern('shares').pattern})",
-        "spot_keys": sorted({key for cloud in clouds for key in cloud.spot_labels}),
-        "spot_labels": [
-            f"{key}={value}"
-            for key in sorted(
-                {cloud.spot_label.key for cloud in clouds if cloud.spot_label}
-                | {key for cloud in clouds for key in cloud.spot_labels}
-                | {karpenter_pools.CAPACITY}
-            )
-            for value in sorted(placement.SPOT_VALUES)
-        ],
+        "spot_keys": sorted(spot_keys),
+        "spot_labels": [f"{key}={value}" for key in sorted(named) for value in sorted(placement.SPOT_VALUES)],
         "starters": pods.STARTERS.pattern, "stores": f"(?i){names.pattern('stores').pattern}",
         "volcano_queues": list(gangs.VOLCANO),
     }  # fmt: skip
