@@ -8,6 +8,7 @@ from functools import cache
 from itertools import product, starmap
 
 from kcheck.config.numbers import dates, profiles, retirements
+from kcheck.config.numbers.clouds import owners
 from kcheck.config.numbers.dates import TABLE, Dated
 from kcheck.config.numbers.profiles import ProfileValue
 from kcheck.engine import rule_words, rules
@@ -106,18 +107,11 @@ def quota(name: str) -> profiles.Quota | None:
 
 def _walls(name: str) -> Iterator[Point]:
     """Yield the walls of `kcheck capacity` that a limit causes."""
-    table, _, rest = name.partition(".")
-    cloud, _, key = rest.partition(".")
-    if table != "limits":
-        return
+    table, cloud, key = (*name.split(".", 2), "")[:3]
     for mechanism_name, mechanism in profiles.mechanisms().items():
-        if key in mechanism["limits"]:
-            yield Point(
-                (
-                    Name("kcheck capacity", "docs/commands.md#kcheck-capacity"),
-                    f": {mechanism['what']}. To move it: {profiles.move(mechanism_name, cloud)}",
-                )
-            )
+        if table == "limits" and key in mechanism["limits"]:
+            told = f": {mechanism['what']}. To move it: {profiles.move(mechanism_name, cloud)}"
+            yield Point((Name("kcheck capacity", "docs/commands.md#kcheck-capacity"), told))
 
 
 @cache
@@ -193,11 +187,14 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
 
 
 def _sources(world: World, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield sources and limits of the rules behind findings."""
+    """Yield what decided findings: sources and limits of rules, those of details aside."""
     own = by_name(world)
     for rule in {one.rule: own[one.rule] for one in findings if one.rule in own}.values():
-        texts = " ".join(one.text for one in rule_words.texts(rule))
-        yield from (*rule.sources, *re.findall(r"limits\.[\w.]+", texts))
-        yield from ["tables.versions"] if "cluster.support" in texts else []
+        texts = [(one.steps[0] in ("details", "help"), one.text) for one in rule_words.texts(rule)]
+        decided, told = (" ".join(text for late, text in texts if late is said) for said in (False, True))
+        limits, spoken = (re.findall(r"limits\.[\w.]+", words) for words in (decided, told))
+        late = {f"limits.{cloud}{one[6:]}" for one in {*spoken} - {*limits} for cloud in owners()}
+        yield from (*limits, *(name for name in rule.sources if name not in late))
+        yield from ["tables.versions"] if "cluster.support" in decided else []
     if world.config.price is None and any("$" in text for one in findings for text in (one.message, *one.details)):
         yield "tables.prices"

@@ -186,6 +186,20 @@ def test_old_prices_are_reported_next_to_a_price(
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize(("day", "said"), [("2026-11-22", False), ("2028-01-01", True)])
+def test_numbers_that_only_details_say_are_not_reported_as_old(
+    day: str, said: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The requests in flight of free-control-plane are of 2024-01; the nodes that it judges by are newer."""
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setenv("KCHECK_TODAY", day)
+    result = CliRunner().invoke(cli, ["check", "aks-training", "--select", "free-control-plane"])
+    assert "free-control-plane" in result.stdout
+    assert ("limits of 20" in result.stdout) == said
+    assert "limits of 2024-01" not in result.stdout
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize("form", ["text", "html"])
 def test_an_old_price_of_disks_is_reported_with_the_bill(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT / "examples")
