@@ -187,7 +187,7 @@ def age_lines(world: World, findings: Sequence[Finding] = (), *tables: str, has_
 
 
 def _sources(world: World, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield what decided findings: sources and limits of rules, those of details aside."""
+    """Yield sources and limits of rules behind findings, except those of details."""
     own = by_name(world)
     for rule in {one.rule: own[one.rule] for one in findings if one.rule in own}.values():
         texts = [(one.steps[0] in ("details", "help"), one.text) for one in rule_words.texts(rule)]
