@@ -52,7 +52,7 @@ def test_minor_version_is_completed_to_a_release() -> None:
     assert context(10, kubernetes="1.35")["release"] == "1.35.7-aliyun.1"
     assert context(10, kubernetes="1.37")["release"] == "1.37.1-aliyun.1"
     with pytest.raises(ConfigError, match="is the oldest that is supported"):
-        context(10, kubernetes="1.33")
+        context(10, kubernetes="1.34")
 
 
 def test_the_registry_address_of_an_account_is_parsed() -> None:

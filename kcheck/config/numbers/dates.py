@@ -35,7 +35,8 @@ class Dated(NamedTuple):
     def topic(self) -> str:
         """The kind of fact: limits, prices, defaults, retirements, or its table."""
         table, _, name = self.name.split(".", 2)
-        return "prices" if "price" in name else {"tables": name.split(".")[0], "settings": "defaults"}.get(table, table)
+        is_price = "price" in name or self.entry.unit.startswith("dollars")
+        return "prices" if is_price else {"tables": name.split(".")[0], "settings": "defaults"}.get(table, table)
 
 
 def old(found: Iterable[Dated]) -> Iterator[str]:

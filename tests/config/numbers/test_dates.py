@@ -96,6 +96,13 @@ def test_old_numbers_are_reported(
     )
 
 
+def test_every_number_in_dollars_is_a_price() -> None:
+    found = {one.name: one.topic for one in NUMBERS if "dollar" in one.entry.unit or one.entry.unit == "mills"}
+    assert "limits.eks.nat.terabyte" in found
+    assert {*found.values()} == {"prices"}
+    assert not [one.name for one in NUMBERS if one.name in found and one.entry.kind == "recommended"]
+
+
 @pytest.mark.parametrize(("checked", "old"), [("2025-11-22", False), ("2025-11-21", True)])
 def test_advice_of_an_article_is_old_once_nobody_looked_for_a_year(
     checked: str, old: bool, monkeypatch: pytest.MonkeyPatch
