@@ -16,6 +16,7 @@ from kcheck.engine.rule import Rule
 from kcheck.engine.rules import selected
 from kcheck.engine.words.subjects import MISTAKES, SUBJECTS, things
 from kcheck.fix.gate.comparison import Comparison, KnownFindings, without_known
+from kcheck.inventory.reading import Kept
 from kcheck.scale import walls
 from kcheck.scale.world import World
 from kcheck.text import deadline
@@ -97,15 +98,17 @@ class _Fixer(Struct):
     rules: dict[str, Rule]
     runs: int = 0
     known: KnownFindings = field(default_factory=KnownFindings)
+    kept: Kept = field(default_factory=Kept)
     originals: dict[str, Source] = {}
     fixed: list[Finding] = []
     refused: list[Refused] = []
     harmful: set[tuple[str, str]] = set()
 
     def read(self, overlay: Mapping[str, bytes]) -> State:
-        tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary)
+        tree = Tree(self.paths, overlay, self.config.exclude, self.config.boundary, self.kept.sources)
         self.runs += 1
-        return State(overlay, tree, linter.run(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}")))
+        read = linter.Linter(tree, self.config, lambda text: self.tell(f"run {self.runs}: {text}"), self.kept)
+        return State(overlay, tree, read.result())
 
     def fixable(self, result: Result) -> list[Finding]:
         """List findings whose fix is wanted and has not failed."""
@@ -126,7 +129,7 @@ class _Fixer(Struct):
         return finding.fix is not None and finding.fix.safety in self.safeties and finding.severity >= self.least
 
     def run(self, start: State) -> Fixes:
-        state = start
+        state, self.kept.sources = start, start.tree.sources
         if self.comparison is not None:
             self.known = self.comparison.find_known(state.result.findings)
         if "unsafe" in (every := self.safeties):  # last, so that the others are the same without them

@@ -64,7 +64,7 @@ def read(
     reading.finish()
     if kept is not None:
         kept.end()
-        kept.sources = {real: source for real, source in tree.sources.items() if source is not None}
+        kept.sources = tree.sources
     return reading
 
 

@@ -90,7 +90,7 @@ class Kept:
     """
 
     def __init__(self) -> None:
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, Source | None] = {}
         self._terraform: OfTerraform | None = None
         self._among: object = None
         self._before: dict[Source, OfFile] = {}

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kcheck.text.syntax.hcl import nodes
 from kcheck.text.text import Problem
@@ -100,7 +101,7 @@ class Configuration(Struct):
                 continue
             table, key = found
             if override and key in table:
-                _merge(table[key], block)
+                table[key] = _merged(table[key], block)
             else:
                 table[key] = block
 
@@ -120,8 +121,8 @@ def _is_override(name: str) -> bool:
     return stem == "override" or stem.endswith("_override")
 
 
-def _merge(base: nodes.Block, override: nodes.Block) -> None:
-    """Merge an override block into a block."""
-    base.body.attributes.update(override.body.attributes)
+def _merged(base: nodes.Block, override: nodes.Block) -> nodes.Block:
+    """Merge an override block with a block."""
     replaced = {block.type for block in override.body.blocks}
-    base.body.blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks
+    blocks = [block for block in base.body.blocks if block.type not in replaced] + override.body.blocks
+    return replace(base, body=nodes.Body(base.body.span, base.body.attributes | override.body.attributes, blocks))

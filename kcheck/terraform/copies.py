@@ -6,7 +6,7 @@ They are read like skeletons: findings in them are reported at the call.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from kcheck.text.files.disk import TooLargeError
 from kcheck.text.files.tree import TERRAFORM, Tree, display_path
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 
 _REGISTRY = regex(r"(?:([\w-]+(?:\.[\w-]+)+)/)?([\w-]+)/([\w-]+)/([\w-]+)(?://([^?]*))?")
@@ -73,12 +74,11 @@ class Own(NamedTuple):
 
 
 class Copies:
-    """Finds and reads copies of published modules. `parse` reads each file once."""
+    """Finds and reads copies of published modules."""
 
-    def __init__(self, tree: Tree, folders: tuple[str, ...], parse: Callable[[Source], nodes.File]) -> None:
+    def __init__(self, tree: Tree, folders: tuple[str, ...]) -> None:
         self._tree = tree
         self._folders = folders
-        self._parse = parse
         self._read: dict[str, Configuration | None] = {}
         self._fetched = cache(self._in_terraform)
         self._origin = cache(remote)
@@ -153,7 +153,7 @@ class Copies:
             if data is None:
                 result.gap = f"{display_path(entry.path)} could not be read"
             else:
-                files.append((entry.name, self._parse(Source(display_path(entry.path), data, bundled=True))))
+                files.append((entry.name, parse(Source(display_path(entry.path), data, bundled=True))))
         result.add_all(files)
         return result if result.variables or result.resources or result.calls else None
 

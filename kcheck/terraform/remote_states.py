@@ -15,6 +15,7 @@ from kcheck.terraform.roots import Loader
 from kcheck.text.partly_known import members
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl.nodes import Body
+from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.values import Datum, Known
 
 _KEYS = {
@@ -123,7 +124,7 @@ def _beside(folder: str, folders: set[str], loader: Loader) -> Iterator[tuple[st
         if match and (os.path.dirname(path) == folder or os.path.dirname(path) not in folders):
             source = loader.tree.source(path)
             if source is not None:
-                yield match["name"] or match["own"] or "", loader.parse(source).body
+                yield match["name"] or match["own"] or "", parse(source).body
 
 
 def _identity(backend: str, config: Mapping[str, Datum], root: Module) -> tuple[str, ...]:

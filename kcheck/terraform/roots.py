@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 
@@ -19,7 +19,7 @@ from kcheck.text.files import system
 from kcheck.text.files.boundary import REASON
 from kcheck.text.files.tree import TERRAFORM, Folder, Tree
 from kcheck.text.syntax.hcl import nodes
-from kcheck.text.syntax.hcl.hcl1 import adapt, is_old
+from kcheck.text.syntax.hcl.hcl1 import adapted, is_old
 from kcheck.text.syntax.hcl.parse import parse, parse_template
 from kcheck.text.text import Problem, Skipped, Source
 from kcheck.text.units import some
@@ -37,15 +37,13 @@ class Loader:
         self.skipped: list[Skipped] = []
         self.environments: list[Environment] = []
         """Environments found from variable files beside the roots."""
-        self.parse: Callable[[Source], nodes.File] = cache(_parsed)
-        """Parses a file, once even if links put it into several folders."""
         self._mentions_workspace = cache(_mentions_workspace)
         self._configurations: dict[str, Configuration] = {}
         self.asked: set[Source] = set()
         """Files that functions have read."""
         self._templates: dict[Source, nodes.Template | Problem] = {}
-        self.variables = Variables(tree, config, self.parse)
-        self._copies = Copies(tree, config.module_dirs, self.parse)
+        self.variables = Variables(tree, config)
+        self._copies = Copies(tree, config.module_dirs)
 
     def written(self, blueprints: Iterable[tuple[str, Configuration]]) -> list[Module]:
         """Make root modules from another tool's files, with distinct names."""
@@ -192,13 +190,10 @@ class Loader:
         if known is not None:
             return known
         unread = next((path for path in folder.unread if path.endswith(TERRAFORM)), "")
-        result = Configuration(folder.path, gap=unread and f"{unread} could not be read")
-        files = [self.parse(source) for source in folder.terraform]
-        result.old = is_old(files)
-        if result.old:
-            for file in files:
-                adapt(file)
-        result.add_all((folder.name(source), self.parse(source)) for source in folder.terraform)
+        files = [parse(source) for source in folder.terraform]
+        result = Configuration(folder.path, gap=unread and f"{unread} could not be read", old=is_old(files))
+        files = [adapted(file) for file in files] if result.old else files
+        result.add_all(zip(map(folder.name, folder.terraform), files, strict=True))
         self._configurations[folder.path] = result
         if result.old and result.problems:
             where = result.problems[0].span
@@ -270,15 +265,7 @@ class Loader:
     def locked(self, folder: str) -> dict[str, str]:
         """Return the provider versions locked in the folder of a root module."""
         source = self.tree.source(os.path.join(folder, ".terraform.lock.hcl"))
-        return missing_modules.locked_providers(self.parse(source)) if source else {}
-
-
-def _parsed(source: Source) -> nodes.File:
-    if not source.path.endswith(".json"):
-        return parse(source)
-    from kcheck.text.syntax.hcl import json
-
-    return json.parse(source)
+        return missing_modules.locked_providers(parse(source)) if source else {}
 
 
 def _mentions_workspace(folder: Folder) -> bool:

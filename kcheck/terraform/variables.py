@@ -5,7 +5,7 @@ some are named like its workspaces. `validation` blocks are applied to values th
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from kcheck.config.config import Config, ConfigError, Environment, nearest
@@ -25,8 +25,7 @@ from kcheck.text.files.tree import Tree, display_path
 from kcheck.text.partly_known import members, wrap
 from kcheck.text.regex import regex
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.hcl import nodes
-from kcheck.text.syntax.hcl.parse import parse_expression
+from kcheck.text.syntax.hcl.parse import parse, parse_expression
 from kcheck.text.text import Problem, Source, Span, leading
 from kcheck.text.values import Data, Datum, Known, Missing, Origin, Unknown, parts
 
@@ -42,12 +41,11 @@ def is_automatic(path: str) -> bool:
 
 
 class Variables:
-    """Binds the variables of root modules; `parse` reads a file once."""
+    """Binds the variables of root modules."""
 
-    def __init__(self, tree: Tree, config: Config, parse: Callable[[Source], nodes.File]) -> None:
+    def __init__(self, tree: Tree, config: Config) -> None:
         self.tree = tree
         self.problems: list[Problem] = []
-        self._parse = parse
         self._files = [self.file(path) for path in config.var_files]
         self._flags = {
             name: Source(f"--var {name}", text.encode("utf-8", "replace"), derived=True)
@@ -97,7 +95,7 @@ class Variables:
         """Read the values that a tfvars file sets."""
         if source.path.endswith(".json"):
             return self._json(source)
-        file = self._parse(source)
+        file = parse(source)
         self.problems += [problem for problem in file.problems if problem not in self.problems]
         nothing = Scope({})
         return {name: evaluate(entry.expression, nothing) for name, entry in file.body.attributes.items()}

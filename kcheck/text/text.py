@@ -31,7 +31,7 @@ class Source:
 
     `path` is as findings print it: relative to the working directory, with forward slashes. `bundled`: part of kcheck,
     so that nothing is reported in it. `derived`: a part of a file in another form, on the same lines, which cannot be
-    edited. `private`: only the lines of a finding are ever shown. `syntax`: name of the syntax it was read as.
+    edited. `private`: only the lines of a finding are ever shown. `syntax` it was read as, and the `tree` read once.
 
     Not a Struct: finding out that there is nothing to check must not take the 25 ms of importing msgspec.
     """
@@ -46,6 +46,7 @@ class Source:
         self.derived = derived
         self.private = private
         self.syntax = syntax
+        self.tree: object = None
 
     def __repr__(self) -> str:
         return f"Source({self.path!r})"

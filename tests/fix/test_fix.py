@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +13,11 @@ from kcheck.engine import linter
 from kcheck.fix import fix
 from kcheck.text.files import save
 from kcheck.text.files.tree import Tree
+from kcheck.text.syntax.hcl import parse, trees
 from kcheck.text.text import Edit
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tree_sitter import Node
 
     from tests.conftest import Write
 
@@ -470,3 +472,21 @@ def test_a_text_that_replaces_null_is_quoted_in_the_title(write: Write) -> None:
     (finding,) = fix.fix(["."], Config()).fixed
     assert finding.fix is not None
     assert finding.fix.title == 'set sku_tier = "Standard"'
+
+
+def test_a_run_parses_only_files_that_fixes_changed(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"variables.tf": VARIABLE, "modules/m/main.tf": 'output "x" {\n  value = 1\n}\n'}
+    write({"main.tf": cluster("var.tier") + 'module "m" {\n  source = "./modules/m"\n}\n', **files})
+    found: list[bytes] = []
+
+    def parsed(data: bytes) -> Node:
+        found.append(data)
+        return trees.parsed(data)
+
+    monkeypatch.setattr(parse, "parsed", parsed)
+    outcome = fix.fix(["."], Config())
+    assert [file.path for file in outcome.files] == ["variables.tf"]
+    read = {path.read_bytes() for path in Path().rglob("*.tf")}
+    assert sorted(data for data in found if data in {*read, outcome.files[0].new}) == sorted(
+        {*read, outcome.files[0].new}
+    )

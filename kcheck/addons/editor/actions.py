@@ -214,7 +214,7 @@ def _state(snapshot: Snapshot, tell: Tell) -> fix.State:
     overlay = {real: data for real, data in tree.disk.overlay.items() if data is not None}
     if not snapshot.partial:
         return fix.State(overlay, tree, snapshot.result)
-    tree = Tree(tree.given, overlay, config.exclude, config.boundary)
+    tree = Tree(tree.given, overlay, config.exclude, config.boundary, tree.sources)
     return fix.State(overlay, tree, linter.run(tree, config, tell))
 
 
@@ -276,7 +276,7 @@ def _setting(snapshot: Snapshot, finding: Finding, state: fix.State, tell: Tell)
     except ConfigError as error:
         return Plan(refusal=str(error))
     silent = replace(config, accepted=(*config.accepted, accepted))
-    after = linter.run(Tree(tree.given, state.overlay, config.exclude, config.boundary), silent, tell)
+    after = linter.run(Tree(tree.given, state.overlay, config.exclude, config.boundary, tree.sources), silent, tell)
     if any(finding.identities & one.identities for one in after.findings):
         return Plan(refusal=f"an entry for {file.path} has no effect on it")
     return Plan((file,))

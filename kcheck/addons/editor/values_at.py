@@ -19,7 +19,7 @@ from kcheck.terraform.scope import Scope
 from kcheck.text.files import system
 from kcheck.text.files.tree import HCL, TERRAFORM, VARIABLES
 from kcheck.text.scalars import EvaluationError
-from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl import names, nodes
 from kcheck.text.syntax.hcl.names import Outline, inner
 from kcheck.text.text import Source, Span, grouped
 from kcheck.text.values import Known, Secret, Unknown, Value, known
@@ -72,7 +72,6 @@ class Code:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
-        self._outlines: dict[Source, Outline] = {}
         self._records: dict[tuple[int, int], list[BlockRecord]] = {}
 
     # --- files and modules
@@ -118,12 +117,8 @@ class Code:
 
     def outline(self, source: Source) -> Outline | None:
         """Return the outline of a Terraform or tfvars file; None for other files."""
-        if source not in self._outlines:
-            is_hcl = source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)) and not source.path.endswith(".tfvars.json")
-            if self._loader is None or not is_hcl:
-                return None
-            self._outlines[source] = Outline(self._loader.parse(source).body)
-        return self._outlines[source]
+        is_hcl = source.path.endswith((*HCL, *TERRAFORM, *VARIABLES)) and not source.path.endswith(".tfvars.json")
+        return names.of(source) if self._loader is not None and is_hcl else None
 
     def place(self, source: Source, offset: int) -> Place | None:
         """Find the code at an offset; None outside of attributes."""

@@ -13,6 +13,7 @@ from kcheck.text.files.tree import STACK, UNIT
 from kcheck.text.partly_known import string
 from kcheck.text.scalars import EvaluationError
 from kcheck.text.syntax.hcl import nodes
+from kcheck.text.syntax.hcl.parse import parse
 from kcheck.text.text import Source
 from kcheck.text.values import Datum, Key, Known, Origin, Unknown, parts
 
@@ -98,7 +99,7 @@ class Config:
         self.unit = unit
         self.original = original
         self.including = including
-        file = host.loader.parse(source)
+        file = parse(source)
         self.body = file.body
         self.problems = file.problems
         self.scope: Scope = _Scope(self)

@@ -101,7 +101,7 @@ class Tree:
 
     def __init__(
         self, paths: list[str], overlay: Mapping[str, bytes | None] | None = None, exclude: tuple[str, ...] = (),
-        boundary: Boundary | None = None, before: Mapping[str, Source] | None = None,
+        boundary: Boundary | None = None, before: Mapping[str, Source | None] | None = None,
     ) -> None:  # fmt: skip
         self.given = paths or ["."]
         self._before = before or {}

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from msgspec.structs import replace
+
 from kcheck.text.regex import regex
 from kcheck.text.syntax.hcl import nodes
 
@@ -65,25 +67,25 @@ def _is_old(block: nodes.Block) -> bool:
     return False
 
 
-def adapt(file: nodes.File) -> None:
-    """Convert old forms in a file: blocks to maps, quoted lists to lists."""
-    for block in file.body.blocks:
-        if block.type == "module":
-            _as_maps(block.body, lambda _name: True)
-        elif block.type == "variable":
-            _as_maps(block.body, lambda name: name == "default")
-        for inner in (block, *block.body.nested()):
-            _as_maps(inner.body, _MAPS.__contains__)
-            for entry in inner.body.attributes.values():
-                entry.build = partial(_flat, entry.build)
+def adapted(file: nodes.File) -> nodes.File:
+    """Copy a file with old forms converted: blocks to maps, quoted lists to lists."""
+    blocks = [replace(block, body=_adapted(block.body, block.type)) for block in file.body.blocks]
+    return replace(file, body=nodes.Body(file.body.span, file.body.attributes, blocks))
 
 
-def _as_maps(body: nodes.Body, chosen: Callable[[str], bool]) -> None:
-    for block in list(body.blocks):
-        if not block.labels and chosen(block.type) and block.type not in body.attributes:
-            body.blocks.remove(block)
-            value = partial(_object, block)
-            body.attributes[block.type] = nodes.Attribute(block.type, block.span, block.body.span, value)
+def _adapted(body: nodes.Body, of: str = "") -> nodes.Body:
+    """Convert the body of a block, or one `of` a block of a file."""
+    own = body.attributes.items()
+    flat = {name: nodes.Attribute(name, one.span, one.value_span, partial(_flat, one.build)) for name, one in own}
+    result = nodes.Body(body.span, flat)
+    for block in body.blocks:
+        kind, inner = block.type, replace(block, body=_adapted(block.body))
+        is_map = kind in _MAPS or of == "module" or (of == "variable" and kind == "default")
+        if is_map and not block.labels and kind not in flat:
+            flat[kind] = nodes.Attribute(kind, block.span, block.body.span, partial(_object, inner))
+        else:
+            result.blocks.append(inner)
+    return result
 
 
 def _object(block: nodes.Block) -> nodes.Expression:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from importlib import import_module
 
 from tree_sitter import Node
 
@@ -23,7 +24,15 @@ _PIECE = regex(rb"^(?=<{7}|\|{7}|={7}|>{7}|[A-Za-z_][\w-]*(?:[ \t]*=[^=]|[ \t]*\
 
 
 def parse(source: Source) -> nodes.File:
-    """Parse a `.tf` or `.tfvars` file. Never raises: syntax errors become problems."""
+    """Parse a file of Terraform once; syntax errors become problems."""
+    if not isinstance(source.tree, nodes.File):
+        is_json = source.path.endswith(".json") and not source.derived
+        found: nodes.File = import_module("kcheck.text.syntax.hcl.json").parse(source) if is_json else _parsed(source)
+        source.tree = found
+    return source.tree
+
+
+def _parsed(source: Source) -> nodes.File:
     source.syntax = "hcl"
     whole = source.span(0, len(source.data))
     body, problem = nodes.Body(whole), not_text(whole) or too_long(source)
@@ -262,7 +271,7 @@ class _Reader:
     def _literal_value(self, node: Node, _depth: int) -> nodes.Expression:
         child = node.children[0]
         text = self.text(child)
-        value: str | bool | None
+        value: str | bool | None = None
         if child.type == "string_lit":
             value = self.quoted(child)
         elif child.type == "numeric_lit":
@@ -271,8 +280,6 @@ class _Reader:
             return nodes.number(self.span(node), text)
         elif child.type == "bool_lit":
             value = text == "true"
-        else:
-            value = None
         return nodes.Literal(self.span(node), value)
 
     def _collection_value(self, node: Node, depth: int) -> nodes.Expression:
