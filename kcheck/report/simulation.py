@@ -187,7 +187,7 @@ def _held(outcome: SimulationResult, stuck: list[str]) -> Iterator[str]:
     if nodes := sum(use.held for _, use in pairs):
         mills = sum(24 * use.held * pool.price.mills for pool, use in pairs if pool.price)
         gpus = sum(24 * use.held * pool.gpus for pool, use in pairs)
-        texts = node_hours(nodes * DAY), f"{gpus:,} GPU-hours" if gpus else "", money(mills) if mills else ""
+        texts = node_hours(nodes * DAY), counted(gpus, "GPU-hour") if gpus else "", money(mills) if mills else ""
         yield f"  a day of that: {', '.join(filter(None, texts))}"
 
 
@@ -353,7 +353,7 @@ def _saved(saved: Saving, *, priced: bool) -> list[str]:
 
 
 def _bounds(estimate: Spread, show: Callable[[int], str]) -> str:
-    return between(show(estimate.least), show(estimate.most)).removesuffix(" node-hours")
+    return between(show(estimate.least), show(estimate.most)).removesuffix("s").removesuffix(" node-hour")
 
 
 def _command(savings: list[FixSaving]) -> str:

@@ -195,9 +195,10 @@ def cores(millicores: int) -> str:
 
 
 def node_hours(node_seconds: int) -> str:
-    """Format node-seconds: 1.5 node-hours, 167 node-hours."""
+    """Format node-seconds: 1 node-hour, 1.5 node-hours, 167 node-hours."""
     hours = Fraction(node_seconds, 3600)
-    return f"{float(round(hours, 1)):g} node-hours" if hours < 10 else f"{round(hours):,} node-hours"
+    text = f"{float(round(hours, 1)):g}" if hours < 10 else f"{round(hours):,}"
+    return f"{text} node-hour{'s' * (text != '1')}"
 
 
 def money(mills: int) -> str:
@@ -213,10 +214,9 @@ def rough(number: float) -> int:
 
 def between(low: str, high: str) -> str:
     """Format two texts of one unit as a range, once if equal."""
-    unit = low.rpartition(" ")[2]
-    if low == high:
-        return low
-    return f"{low.removesuffix(f' {unit}')} to {high}" if high.endswith(f" {unit}") else f"{low} to {high}"
+    number, _, unit = low.removesuffix("s").rpartition(" ")
+    is_shared = number and high.endswith((f" {unit}", f" {unit}s"))
+    return low if low == high else f"{number if is_shared else low} to {high}"
 
 
 _SHOWN = {

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcheck.text.units import data_text, exact_seconds, quantity, readable, round_up, singular, whole_number
+from kcheck.text.units import (
+    between,
+    data_text,
+    exact_seconds,
+    node_hours,
+    quantity,
+    readable,
+    round_up,
+    singular,
+    whole_number,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("count", "written"), [(7, 7), (37, 40), (100, 100), (616, 620), (991, 1000), (1234, 1250)])
@@ -30,6 +40,14 @@ def test_data_is_formatted_like_yaml_in_braces() -> None:
 )
 def test_seconds_are_formatted_for_people(seconds: int, text: str) -> None:
     assert readable(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "text"),
+    [(3600, 3600, "1 node-hour"), (3600, 7200, "1 to 2 node-hours"), (0, 3700, "0 to 1 node-hour")],
+)
+def test_one_node_hour_is_singular_and_a_range_names_its_unit_once(least: int, most: int, text: str) -> None:
+    assert between(node_hours(least), node_hours(most)) == text
 
 
 @pytest.mark.parametrize(

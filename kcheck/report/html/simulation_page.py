@@ -108,7 +108,7 @@ def _phases(outcome: SimulationResult) -> dict[str, object]:
     for part, phases in PARTS.items():
         for phase in phases:
             name = document.markup("phase.html", part=part, name=simulation.NAMES[phase])
-            hours = simulation.hours_text(outcome.part((phase,)).node_hours).removesuffix(" node-hours")
+            hours = simulation.hours_text(outcome.part((phase,)).node_hours).rpartition(" ")[0]
             spent = filter(None, [simulation.part_cost(outcome, (phase,))])
             rows.append((name, f"{simulation.share(outcome, phase):.1f}", hours, *spent, causes[phase]))
     head = ("a node is", "minutes, on average", "node-hours", *(["cost"] if priced else []), "decided by")

@@ -79,8 +79,8 @@ def idle_seconds(one: GpuUsage) -> int:
 
 def gpu_hours(seconds: int) -> str:
     """Format GPU-time."""
-    hours = seconds / HOUR
-    return f"{hours:,.0f} GPU-hours" if hours >= 10 else f"{float(f'{hours:.2g}'):g} GPU-hours"
+    text = f"{seconds / HOUR:,.0f}" if seconds >= 10 * HOUR else f"{float(f'{seconds / HOUR:.2g}'):g}"
+    return f"{text} GPU-hour{'s' * (text != '1')}"
 
 
 def idle_money(one: GpuUsage, world: World) -> Value[int]:
