@@ -382,7 +382,7 @@ class _ModuleScope(Scope):
             module = self.module
             finders: dict[str, Callable[[str], Datum | None]] = {
                 "var": module.variable, "local": module.local, "module": module.expand_call, "data": module.data,
-                "path": self._path, "terraform": self._terraform,
+                "path": self._path, "terraform": self._terraform, "resource": self.lookup,
             }  # fmt: skip
             find = finders.get(name) or partial(module.resource, name)
             self._found[name] = Known(Names(find, name), Origin(()))

@@ -255,6 +255,17 @@ def test_a_default_that_does_not_fit_is_refused_also_where_it_is_not_used(defaul
     assert isinstance(module.variable("a"), Unknown)
 
 
+def test_the_prefix_resource_names_the_same_resource(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(
+        'resource "aws_vpc" "a" {\n  count      = 2\n  cidr_block = "10.0.0.0/16"\n}\n'
+        "locals {\n  long  = resource.aws_vpc.a[0].cidr_block\n  short = aws_vpc.a[0].cidr_block\n"
+        "  every = resource.aws_vpc.a[*].cidr_block\n}\n"
+    )
+    (module,) = Loader(Tree([str(tmp_path)]), Config()).roots(each=False)
+    values = [plain(found) for name in ("long", "short", "every") if (found := module.local(name))]
+    assert values == ["10.0.0.0/16", "10.0.0.0/16", ["10.0.0.0/16"] * 2]
+
+
 def test_a_deeply_nested_expression_is_unknown_and_not_an_error(scope: Scope) -> None:
     deep = "[" * 5000 + "]" * 5000
     assert answer(f'try(jsondecode("{deep}"), "caught")', scope).get("value") is None
