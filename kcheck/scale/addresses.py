@@ -155,12 +155,13 @@ def _held(pool: NodePool, cni: Cni, *, own: bool = True) -> Amount:
 
 def _held_by_type(pool: NodePool, cni: Cni, *, own: bool) -> list[int]:
     """List the addresses that a node holds, by instance type."""
-    types = need(pool.machine.instance_types)
-    for value in (cni.prefix_delegation, cni.warm_interfaces, cni.warm_prefixes):
-        need(value)
-    need(first_unknown((cni.warm_ips, cni.minimum_ips)))
+    warm = (cni.warm_ips, cni.minimum_ips, cni.warm_prefixes, cni.prefix_delegation, cni.warm_interfaces)
+    need(first_unknown(warm))
     own_cloud = cloud(need(pool.cluster).cloud)
     extra = pool.machine.efa_addresses if own else 0
+    if known(cni.prefix_delegation):  # a node takes as many prefixes, whatever its type
+        return [own_cloud.node_addresses(cni, 1, 1, 1) + extra]
+    types = need(pool.machine.instance_types)
     found, why = [], "" if types else "no instance type is set"
     for name in types:
         interfaces = machines.interfaces(own_cloud.name, name)

@@ -122,3 +122,9 @@ def test_reserved_blocks_are_not_reported_as_fragmented(ranges: str, found: bool
     write({"main.tf": text})
     rules = {one.rule for one in kcheck.load(".").check(info=True).findings}
     assert ("prefix-subnet-fragmented" in rules) is found
+
+
+def test_prefixes_of_a_node_do_not_depend_on_its_type(write: Write) -> None:
+    """With max_size = 21 the ends are those of m6i.xlarge, above."""
+    text = CLUSTER.replace('["m6i.xlarge"]', "var.types") + '\nvariable "types" {\n  type = list(string)\n}\n'
+    assert bounds(text, 21, write)[:2] == ((19, 28), None)
