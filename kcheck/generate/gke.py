@@ -163,7 +163,7 @@ def _machine(name: str, intent: Intent) -> Machine:
         raise ConfigError(f"machines: {name}: {recommended.reasons(intent.cloud)['pools.spot_only']}")
     ssds = own_machines.local_ssds(name)
     count = machines.gpus(intent.cloud, name) or intent.gpus
-    accelerator = own_machines.accelerator(name) or intent.accelerator
+    accelerator = machines.accelerator(intent.cloud, name) or intent.accelerator
     if bool(count) != bool(accelerator):
         raise ConfigError(
             f"machines: {name} has no GPUs of its own; set gpus and accelerator for attached ones, or neither"

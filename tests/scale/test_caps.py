@@ -191,6 +191,19 @@ def test_nodes_requested_above_the_cap_are_judged(check: Check) -> None:
     assert {"autoscaler-cap-below-target", "subnet-too-small"} <= found
 
 
+@pytest.mark.parametrize(
+    ("machine", "nodes"), [("a3-highgpu-8g", 16), ("g2-standard-24", 64), ("n2-standard-16", None)]
+)
+def test_limits_on_accelerators_count_those_of_machine_types(machine: str, nodes: int | None, write: Write) -> None:
+    """128 GPUs are 16 nodes with eight, or 64 with two."""
+    limits = "".join(
+        f'resource_limits {{\n resource_type = "{kind}"\n maximum = 128\n}}\n'
+        for kind in ("nvidia-h100-80gb", "nvidia-l4")
+    )
+    found = capacity({"main.tf": gke(limits)["main.tf"].replace("n2-standard-16", machine)}, write)
+    assert {one["mechanism"]: one["nodes"] for one in found["walls"]}.get("autoscaling") == nodes
+
+
 def test_a_quota_in_the_settings_lowers_the_target(write: Write) -> None:
     write(eks(quota=960))
     output = CliRunner().invoke(cli, ["check", ".", "--format", "json"], catch_exceptions=False).stdout

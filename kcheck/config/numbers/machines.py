@@ -126,6 +126,12 @@ def gpus(cloud: str, name: str) -> int | None:
     return found.gpus if found else None
 
 
+def accelerator(cloud: str, name: str) -> str | None:
+    """Return the name of the GPUs of Google's machine type; None without any."""
+    listed = tables_of(cloud)["accelerators"].items()
+    return next((kind for kind, line in listed if kind.startswith("nvidia-") and name in row(line)), None)
+
+
 def cpu(cloud: str, name: str) -> int | None:
     """Return the vCPUs of a machine in millicores; None if unknown."""
     found = machine(cloud, name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kcheck.config.numbers import machines
 from kcheck.model import CONTROL_PLANE
 from kcheck.scale import placement
 from kcheck.scale.growth import Growth, largest
@@ -74,12 +75,20 @@ def _of_autoscaler(scaler: Autoscaler, cluster: Cluster, pools: list[NodePool]) 
         cores = {name: max(1, one) for name, one in each.items()}
         found.append(Cap(number(scaler.max_cores, 0), "cores", cores, 1, scaler.max_cores, why))
     for kind, most in (known(scaler.max_accelerators) or {}).items():
-        own = [pool for pool in pools if equals(pool.machine.accelerator, kind)]
-        unsized = [pool.display_name for pool in own if not known(pool.machine.gpus)]
+        cards = {pool.id: _cards(pool, cluster, kind) for pool in pools}
+        own = [pool for pool in pools if cards[pool.id] is not None]
+        unsized = [pool.display_name for pool in own if not cards[pool.id]]
         why = f"the GPUs of a node of {listed(unsized)} are not known" if unsized else ""
-        cards, cause = {pool.id: number(pool.machine.gpus, 1) for pool in own}, scaler.max_accelerators
-        found += [Cap(most, kind, cards, 0, mapped(cause, itemgetter(kind)), why)] if own else []
+        each, cause = {pool.id: cards[pool.id] or 1 for pool in own}, scaler.max_accelerators
+        found += [Cap(most, kind, each, 0, mapped(cause, itemgetter(kind)), why)] if own else []
     return found
+
+
+def _cards(pool: NodePool, cluster: Cluster, kind: str) -> int | None:
+    """Count a node's GPUs of a kind, attached or of its type; None without any."""
+    name = next(iter(known(pool.machine.instance_types) or ()), "")
+    own = known(pool.machine.accelerator) or machines.accelerator(cluster.cloud, name)
+    return (known(pool.machine.gpus) or machines.gpus(cluster.cloud, name) or 0) if own == kind else None
 
 
 def vcpus(pool: NodePool, cluster: Cluster) -> int:

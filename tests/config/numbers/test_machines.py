@@ -83,7 +83,7 @@ def test_a_fixed_pool_size_is_not_a_maximum(check: Check) -> None:
     ],
 )
 def test_google_machine_types_have_their_accelerators_and_ssds(name: str, accelerator: str | None, ssds: int) -> None:
-    assert (own.accelerator(name), own.local_ssds(name)) == (accelerator, ssds)
+    assert (machines.accelerator("gke", name), own.local_ssds(name)) == (accelerator, ssds)
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,6 @@ from kcheck.text.values import Known, Origin, Record, Unknown, Unset, Value, equ
 _CLOUD = "gke"
 
 
-def accelerator(name: str) -> str | None:
-    """Return the accelerator name of a machine type's GPUs; None without any."""
-    for kind, line in tables_of(_CLOUD)["accelerators"].items():
-        if kind.startswith("nvidia-") and name in row(line):
-            return kind
-    return None
-
-
 def local_ssd_size() -> int:
     """Return the GB of one attached local SSD."""
     return tables_of(_CLOUD)["local_ssd_size"]
