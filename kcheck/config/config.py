@@ -10,12 +10,10 @@ from msgspec import Struct, field
 from kcheck.text.control_characters import visible
 from kcheck.text.errors import Error
 from kcheck.text.files.boundary import Boundary, contains_path, repository
-from kcheck.text.regex import regex
 from kcheck.text.text import Span
 from kcheck.text.units import whole_number
 
 MOST_NODES = 10**9
-_PLACE = regex(r"([^:\n]+):(\d+):")
 _MOST_CENTS = 10**8
 Written = dict[str, Any]
 """A part of a file, which fits its schema."""
@@ -31,8 +29,8 @@ class ConfigError(Error):
 
 def _place(text: str) -> tuple[str, int]:
     """Return the file and line of a mistake; those without one come first."""
-    found = _PLACE.match(text)
-    return (found[1], int(found[2])) if found else ("", 0)
+    path, line, *_ = *text.split(":", 2), ""
+    return (path, int(line)) if line.isdecimal() else ("", 0)
 
 
 class Environment(Struct, frozen=True):

@@ -56,7 +56,10 @@ class Slice(Struct):
 
     def pod(self, key: Key) -> PodSlice:
         """Return a pod, created if new."""
-        return self.pods.setdefault(key, PodSlice(Pod(*key)))
+        found = self.pods.get(key)
+        if found is None:
+            found = self.pods[key] = PodSlice(Pod(*key))
+        return found
 
     def node(self, name: str) -> Node:
         """Return a node, created if new."""
@@ -64,7 +67,10 @@ class Slice(Struct):
 
     def sums(self, pod: PodSlice, what: str) -> Sums:
         """Return the sums of a quantity of a pod, created if new."""
-        return pod.sums.setdefault(what, Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours))
+        found = pod.sums.get(what)
+        if found is None:
+            found = pod.sums[what] = Sums(array("d", bytes(8 * self.hours)), array("L", [0]) * self.hours)
+        return found
 
 
 def gpu_of(container: Container, uuid: str) -> Gpu:
