@@ -40,9 +40,7 @@ def split(intent: Intent) -> list[Pool]:
             result.append(Pool(f"gpu-{label(zone)}{number}", (zone,), size, spot=False, machines=(intent.machine,)))
     for number, size in enumerate(_sizes(spot, largest, intent), 1):
         result.append(Pool(f"gpu-spot{number}", intent.zones, size, spot=True, machines=intent.machines))
-    if intent.gpus:
-        return result
-    return [pool._replace(name=pool.name.replace("gpu", "cpu")) for pool in result]
+    return result if intent.gpus else [pool._replace(name=pool.name.replace("gpu", "cpu")) for pool in result]
 
 
 def _largest(intent: Intent) -> int:

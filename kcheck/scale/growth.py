@@ -312,9 +312,7 @@ def reach(trial: Trial, growth: Growth) -> Amount | None:
         low = high
     else:
         low = growth.until(trial.most, trial.places, best[::-1], last=False)
-    if low == CEILING:
-        return None
-    return Amount(low, None if high == CEILING else high)
+    return None if low == CEILING else Amount(low, None if high == CEILING else high)
 
 
 def short(trial: Trial, growth: Growth, target: Amount) -> bool | None:

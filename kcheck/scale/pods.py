@@ -197,9 +197,7 @@ def _most_per_node(template: PodTemplate, pool: NodePool, world: World) -> int:
 def time_to_stop(template: PodTemplate, world: World) -> Value[int] | Amount:
     """Return the seconds that pods get to stop; null without a limit."""
     found = _time_to_stop(template, world)
-    if isinstance(found, Unknown):
-        return Amount(_granted(template, world), None, found, found.origin)
-    return found
+    return Amount(_granted(template, world), None, found, found.origin) if isinstance(found, Unknown) else found
 
 
 @or_unknown

@@ -144,6 +144,4 @@ def plain(datum: Value[object]) -> Any:
         raise ValueError(datum.reason)
     if isinstance(value := datum.value, dict):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [plain(item) for item in value]
-    return value
+    return [plain(item) for item in value] if isinstance(value, tuple) else value

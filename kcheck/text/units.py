@@ -67,9 +67,7 @@ def shown(value: object, unit: str = "") -> str:
         return _SHOWN.get(unit, "{:,}".format)(value)
     if isinstance(value, float):
         return f"{value:,.1f}"
-    if isinstance(value, list):
-        return ", ".join(shown(item, unit) for item in value)
-    return str(value)
+    return ", ".join(shown(item, unit) for item in value) if isinstance(value, list) else str(value)
 
 
 def counted(number: int, word: str, plural: str = "") -> str:

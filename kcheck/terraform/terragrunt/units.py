@@ -52,9 +52,7 @@ class Unit:
     def inputs(self) -> dict[str, Datum] | Unknown:
         """Inputs by name; Unknown if not even the names are known."""
         found = self.config.inputs
-        if isinstance(found, Unknown):
-            return found
-        return members(found)
+        return found if isinstance(found, Unknown) else members(found)
 
     @cached_property
     def is_read(self) -> bool:
